@@ -1,23 +1,20 @@
-// Package queue is for those who keep what a buffered sender has accepted where the end of
-// the process does not reach it, and for those who write another place to keep it: it is
-// the contract between a sender and its durable queue.
-// The package is stable.
+// Package queue is the contract between a buffered sender and its durable queue, which keeps accepted documents beyond
+// the end of the process. It is for authors of another back end and for tools that inspect a queue. The package is
+// stable.
 //
-// Programs that only use a queue need filequeue, redisqueue or memqueue, and
-// bufferedsender.Options.Queue. Package queuetest has the suite that each of them passes.
+// Programs that only use a queue need filequeue, redisqueue or memqueue, and bufferedsender.Options.Queue. Package
+// queuetest has the test suite for back ends.
 //
 // # What a queue does
 //
-// It keeps records by key, and folds: a record that replaces the whole document, an upload,
-// a delete or one that only says that the key has changed, takes the place of what waits
-// for its key. So a queue grows with the number of keys that are behind, never with the
-// number of changes, and the further behind the sender is the less it has to send. Merges
-// do not replace each other: the adder folds them, in its call and in what waits.
+// A queue keeps records by key and folds them: a record that replaces the whole document (an upload, a delete, or a
+// notice that the key has changed) replaces everything that waits for its key. So a queue grows with the number of keys
+// that are behind, not with the number of changes. Merges do not replace each other; the process that adds them folds
+// them, within its call and with records that already wait.
 //
-// Holders reserve keys, oldest first, each reservation with a random token, and settle them
-// when they know the outcomes. No other holder gets a key meanwhile; what is appended to
-// it waits. A holder stopped for longer than its lease loses the key: what comes
-// with its token changes nothing any more, and is counted.
+// Holders reserve keys, oldest first. Each reservation has a random token. When the outcomes are known, the holder
+// settles the keys. A leased key is not given to another holder, and new records of it wait. A holder stopped for
+// longer than its lease loses the key: calls with the old token have no effect and are counted as stale.
 //
 //	           Append                     Reserve                   Settle: Commit
 //	(nothing) ────────▶ waiting (pile) ──────────────▶ leased ──────────────────────▶ (nothing),
@@ -28,8 +25,7 @@
 //
 // # Order
 //
-// A key has one place in the order of all keys: that of its oldest change that is not
-// settled, by class first, then by time, then by arrival. Replacing keeps the place. A key
-// that is changed while it is leased waits with the place of the first of these changes.
-// So a key that changes all the time neither starves others nor waits for ever itself.
+// Each key has one place in the order of all keys: that of its oldest unsettled change. Places are ordered by class,
+// then time, then arrival. Replacing a record keeps the place. A key that changes while it is leased waits with the
+// place of the first such change. So a key that changes all the time neither starves other keys nor is starved.
 package queue

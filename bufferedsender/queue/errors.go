@@ -5,26 +5,25 @@ import (
 	"fmt"
 )
 
-// What the errors of a Queue have in their chains.
+// Sentinels in the error chains of a Queue.
 var (
 	// ErrClosed: Close was called.
 	ErrClosed = errors.New("the queue is closed")
-	// ErrFull: the queue holds as many keys, or bytes, as it may. What replaces what waits is still accepted. Parked
-	// keys have a share of their own, as large as the bound; beyond that they take room of the others, and the error
+	// ErrFull: the queue holds as many keys or bytes as it may. A record that replaces waiting ones is still accepted.
+	// Parked keys have a share of their own, as large as the bound; beyond it they take room from others. The error
 	// says how many are parked.
 	ErrFull = errors.New("the queue is full")
-	// ErrUnknown: the call may have been applied. Repeat it as it is to find out.
+	// ErrUnknown: the call may have been applied. Repeat the same call to find out.
 	ErrUnknown = errors.New("it is not known whether the call was applied")
-	// ErrTooOld: the back end does not remember whether it has applied the call.
+	// ErrTooOld: the back end no longer remembers whether it applied the call.
 	ErrTooOld = errors.New("the call is too old to be repeated")
-	// ErrLost: the server has lost what it had acknowledged.
+	// ErrLost: the server lost acknowledged records.
 	ErrLost = errors.New("the server has lost what it had acknowledged")
-	// ErrFailed: the back end has failed for good, and this object with it.
+	// ErrFailed: the back end failed for good; this object cannot be used any more.
 	ErrFailed = errors.New("the queue has failed and must be opened again")
 )
 
-// check returns an error that names every problem of a call that does not depend on what
-// is in the queue.
+// check returns an error that names every problem of a call that can be found without the queue.
 func (c *Call) check() error {
 	var errs []error
 	if c.Adder == (ID{}) {
@@ -49,8 +48,8 @@ func (c *Call) check() error {
 	return errors.Join(errs...)
 }
 
-// CheckCall is for back ends: it returns what is wrong with a call, whatever is in the
-// queue, before anything is kept.
+// CheckCall is for back ends: it returns every problem of a call that can be found without the queue, before anything
+// is kept.
 func CheckCall(c *Call) error { return c.check() }
 
 const (
@@ -94,7 +93,7 @@ func (f *Fold) check() error {
 	return nil
 }
 
-// CheckWant is for back ends: it returns what is wrong with a reservation.
+// CheckWant is for back ends: it returns the problems of a reservation.
 func CheckWant(w *Want) error {
 	var errs []error
 	if w.Token == (ID{}) {
@@ -112,7 +111,7 @@ func CheckWant(w *Want) error {
 	return errors.Join(errs...)
 }
 
-// CheckEnds is for back ends: it returns what is wrong with the ends of leases.
+// CheckEnds is for back ends: it returns the problems of the ends of leases.
 func CheckEnds(ends []End) error {
 	var errs []error
 	if len(ends) > MaxCall {

@@ -10,112 +10,114 @@ import (
 
 // Limits of the contract, the same for all back ends.
 const (
-	// MaxCall is how many records one Append takes at the most, and how many ends one
-	// Settle and how many keys one Reserve.
+	// MaxCall is the maximum number of records and folds in one Append, of ends in one Settle, and of keys in one
+	// Reserve.
 	MaxCall = 32_768
-	// PileLimit is how many records of a key may wait side by side, because none of them
-	// replaces the others, before Append answers them to be folded.
+	// PileLimit is the number of waiting records of one key from which Append returns them in Receipt.Piles, so that
+	// the adder folds them.
 	PileLimit = 64
 	// MaxSkew is how far back Record.Since can put a key.
 	MaxSkew = 24 * time.Hour
-	// Memory is how long a back end that others share remembers the last call of an adder.
+	// Memory is how long a shared back end remembers the last call of an adder.
 	Memory = 24 * time.Hour
-	// MaxDeaths is with how many dead holders a key is parked, see Lease.Requested.
+	// MaxDeaths is the number of dead holders after which a key is parked, see Lease.Requested.
 	MaxDeaths = 3
 )
 
-// ID is a random number that nobody else draws.
+// ID is a random 128-bit number, unique in practice.
 type ID [16]byte
 
-// NewID draws one.
+// NewID returns a new random ID.
 func NewID() (id ID) {
-	_, _ = rand.Read(id[:]) // it never fails
+	_, _ = rand.Read(id[:]) // never fails
 	return id
 }
 
-// Queue is a durable, folding queue. All methods are safe for concurrent use, and bounded by ctx unless they say
-// otherwise. An error of ctx leaves open what was done; Append then says ErrUnknown if it may have been applied. A
-// Queue of this module also implements Admin, Membership and Exchanger.
+// Queue is a durable, folding queue. All methods are safe for concurrent use. They return when ctx ends, unless they
+// say otherwise; the call may then have been applied or not. Append returns ErrUnknown if it may have been applied.
+// Each Queue of this module also implements Admin, Membership and Exchanger.
 type Queue interface {
-	// Append keeps the records of a call, all or none, and returns when they are as durable as the back end promises.
-	// It is idempotent: a call is applied once however often it is repeated, if the calls of one adder come one after
-	// the other with rising numbers. ErrUnknown: it may have been applied, and the adder repeats this very call before
-	// its next one. ErrTooOld: a repeat of a call that is not the last one, or comes after Memory. ErrFull: nothing was
-	// kept; with ErrUnknown too, a part was kept, by a back end of several servers, and the repeat keeps the rest.
+	// Append keeps all records of a call, or none. It returns when they are as durable as the back end promises. It is
+	// idempotent if the calls of one adder are made one after the other, with rising numbers. ErrUnknown: the call may
+	// have been applied; the adder must repeat this same call before its next one. ErrTooOld: the repeated call is not
+	// the last one of its adder, or was made more than Memory ago. ErrFull: nothing was kept. ErrFull with ErrUnknown:
+	// a back end with several servers kept a part, and a repeat keeps the rest.
 	Append(ctx context.Context, call Call) (Receipt, error)
-	// Reserve leases keys that are due, those with the oldest place first, or those of want.Only; none that is leased.
-	// No key and no error: there is nothing to do now. It does not wait. Repeated with the token of a call whose answer
-	// was lost it returns what that call has leased and is not settled, and nothing else.
+	// Reserve leases due keys, those with the oldest place first, or the keys of want.Only. It never leases a key that
+	// is already leased. If nothing is due it returns no lease and no error; it does not wait. If the answer of a call
+	// was lost, a call with the same token returns the leases of that call that are not settled, and leases nothing
+	// else.
 	Reserve(ctx context.Context, want Want) ([]Lease, error)
-	// Settle ends leases. stale are those that had ended before: their ends have changed nothing. failed are those of
-	// which the end is not known, with err; ends may be repeated.
+	// Settle ends leases. stale are the leases that had ended before the call; their ends had no effect. failed are the
+	// leases for which the result is unknown, because of err; Settle may be repeated for them.
 	Settle(ctx context.Context, ends ...End) (stale, failed []Lease, err error)
-	// Extend makes leases last for another d from now, and notes Lease.Requested. lost are those that had ended.
+	// Extend makes leases end d after now, and records Lease.Requested. lost are the leases that had already ended.
 	Extend(ctx context.Context, d time.Duration, leases ...Lease) (lost []Lease, err error)
-	// Settled reports whether everything that was appended until a Receipt with this Position, by any adder, is settled
-	// or parked. Later changes are not waited for, except for those of about the same moment. ErrLost: the server has
-	// lost what it had acknowledged.
+	// Settled reports whether all records appended up to a Receipt with this Position, by any adder, are settled or
+	// parked. It does not wait for later records, except for those appended at about the same time. ErrLost: the server
+	// lost acknowledged records.
 	Settled(ctx context.Context, at Position) (bool, error)
-	// Watch has wake called whenever there may be something to reserve: after an Append, a Release, an end of a delay
-	// or of a lease, here or elsewhere, sometimes for nothing. Calls may come at once and on any goroutine, also that
-	// of Append; wake must not block, nor call the queue. After stop has returned wake is not called any more.
+	// Watch registers wake, which is called whenever there may be something to reserve: after an Append, a Release, or
+	// the end of a delay or lease, in this process or another. It may be called for nothing, concurrently, and on any
+	// goroutine, including that of Append. wake must not block and must not call the queue. After stop has returned,
+	// wake is not called any more.
 	Watch(wake func()) (stop func())
-	// Stats counts what is in the queue, for all of its users. It is cheap enough for once a second.
+	// Stats returns counts of the whole queue, for all processes that use it. It is cheap enough to be called once a
+	// second.
 	Stats(ctx context.Context) (Stats, error)
-	// Close frees what this object has: files, locks, watchers. What is in the queue stays; leases run out. Calls under
-	// way end first, later ones return ErrClosed. It may be called more than once.
+	// Close frees the files, locks and watchers of this object. The content of the queue stays, and leases run out.
+	// Calls in progress end first; later calls return ErrClosed. Close may be called more than once.
 	Close() error
 }
 
 // Record is one change of a key.
 type Record struct {
-	// Key is what it is about; not empty, at most 1024 bytes.
+	// Key is the key of the document; not empty, at most 1024 bytes.
 	Key string
-	// Op says what to do. "" means that only the key is known to have changed: the holder asks its Loader for the
-	// truth.
+	// Op is the operation. "" means that only the key is known to have changed: the holder asks its Loader for the
+	// document.
 	Op models.ActionType
-	// Body is the encoded action, empty for Op "". A back end copies it, and what it returns is the caller's.
+	// Body is the encoded action, empty if Op is "". The back end copies it on Append. The caller owns a returned Body.
 	Body []byte
-	// Since is the time of the change, for the place of its key. Zero means now, by the clock of the back end; it is
-	// never taken as later than that, nor as more than MaxSkew earlier.
+	// Since is the time of the change, for the place of its key. Zero means now, by the clock of the back end. A time
+	// in the future counts as now, and a time more than MaxSkew in the past as now − MaxSkew.
 	Since time.Time
-	// Class is the class of service, 0 the most urgent, at most 7. A key has the most urgent one of what waits for it.
+	// Class is the class of service: 0 (most urgent) to 7. A key has the most urgent class of its waiting records.
 	Class uint8
-	// From ties the record to the call that brought it. Append sets it.
+	// From identifies the call that appended the record. Append sets it.
 	From Origin
-	// Seq is the number of the record, set by Append: it rises with each record of a key.
+	// Seq is the number of the record, set by Append. It rises with each record of a key.
 	Seq uint64
 }
 
-// Replaces reports whether the record makes what waits for its key superfluous.
+// Replaces reports whether the record replaces all waiting records of its key.
 func (r *Record) Replaces() bool {
 	return r.Op == models.ActionTypeUpload || r.Op == models.ActionTypeDelete || r.Op == ""
 }
 
-// Origin is where a record comes from.
+// Origin identifies the call that appended a record, and the record in it.
 type Origin struct {
 	Adder  ID
 	Number uint64 // of the call
 	Index  int    // in the call
 }
 
-// Call is one Append.
+// Call holds the arguments of Append.
 type Call struct {
-	// Adder is the random name of one process: one that is used again after a restart loses what makes repeats
-	// harmless.
+	// Adder is the random ID of one process run. It must not be reused after a restart: repeats would no longer be
+	// detected.
 	Adder ID
-	// Number rises with each call of the adder, from 1.
+	// Number rises with each call of the adder, starting at 1.
 	Number uint64
 	// Records are appended in order. A key may come more than once.
 	Records []Record
-	// Folds replace what waits, before Records are appended.
+	// Folds are applied before Records are appended.
 	Folds []Fold
 }
 
-// Fold replaces the oldest records that wait for a key, behind what is leased or parked,
-// by what they make together. Records have no From of their own: they keep that of the last
-// one replaced. If what waits does not begin with Count records of which the last one has
-// the number Last, it changes nothing.
+// Fold replaces the Count oldest waiting records of a key, not counting leased or parked ones, by fewer equivalent
+// Records. These get the From of the last record replaced. A Fold has no effect unless at least Count records wait and
+// the last of these Count has the number Last.
 type Fold struct {
 	Key     string
 	Count   int
@@ -123,78 +125,78 @@ type Fold struct {
 	Records []Record
 }
 
-// Receipt is the answer to Append.
+// Receipt is the result of Append.
 type Receipt struct {
-	// Position is for Settled: it covers this call and all earlier ones of the adder.
+	// Position is the argument for Settled. It covers this call and all earlier ones of the adder.
 	Position Position
-	// Replaced is how many records had to give way to those of the call.
+	// Replaced is the number of records replaced by those of the call.
 	Replaced int
-	// Folded is how many records the folds of the call have saved.
+	// Folded is the number of records saved by the folds of the call.
 	Folded int
-	// Piles are keys of the call for which PileLimit records or more wait that do not replace each other; some of them,
-	// if all are too much for one answer. The adder folds them, with Call.Folds of its next call.
+	// Piles lists keys of the call that have PileLimit or more waiting records, which do not replace each other. If
+	// there are too many for one answer, it lists some of them. The adder folds them with Call.Folds of its next call.
 	Piles []Pile
 }
 
-// Pile is what waits for a key.
+// Pile holds the waiting records of a key.
 type Pile struct {
 	Key     string
 	Records []Record // oldest first; the first PileLimit of them
 }
 
-// Position is a moment in the life of a queue, as its back end writes it. "" is before
-// everything.
+// Position is a moment in the life of a queue, in a format of its back end. "" is before everything.
 type Position string
 
-// Want says what Reserve is to lease.
+// Want holds the arguments of Reserve.
 type Want struct {
-	// Token names the reservation. The caller draws it (NewID) for each call that does not repeat another.
+	// Token identifies the reservation. The caller makes a new one (NewID) for each call that is not a repeat.
 	Token ID
-	// Holder names the process, and Name says it in words, for Inspect.
+	// Holder identifies the process; Name is its readable name, for Inspect.
 	Holder ID
 	Name   string
-	// Keys is how many keys at most, up to MaxCall; Bytes how many bytes of keys and bodies, but at least one record of
-	// one key is leased.
+	// Keys is the maximum number of keys, up to MaxCall. Bytes is the maximum size of keys and bodies; at least one
+	// record is leased even if it is larger.
 	Keys  int
 	Bytes int
-	// For is how long the leases last, by the clock of the back end.
+	// For is the duration of the leases, by the clock of the back end.
 	For time.Duration
-	// Uncertain is how long no holder gets the key after the end of a lease that ran out: the last request of its
-	// holder may still be under way.
+	// Uncertain is how long after the expiry of a lease its key is withheld, because the last request of the holder may
+	// still be in flight.
 	Uncertain time.Duration
-	// Only leases these keys instead of the oldest, if they are not leased, whether they are due or not.
+	// Only names the keys to lease, due or not, instead of the oldest ones. Leased keys are skipped.
 	Only []string
 }
 
-// Lease is a key that is reserved.
+// Lease is the right of one holder to send one key for a limited time.
 type Lease struct {
 	Key string
-	// Token is that of the reservation. What comes with another one changes nothing.
+	// Token is that of the reservation. Calls with another token have no effect.
 	Token ID
-	// Records are the changes, oldest first, at least one. What waits behind them follows when they are settled.
+	// Records are the changes, oldest first, at least one. Records that wait behind them can be reserved once these are
+	// settled.
 	Records []Record
-	// Expired is how many leases of this key have run out since one was settled, not counting Releases. With any the
-	// key is a suspect: a holder may have died of it.
+	// Expired is how many leases of this key have run out since the key was last settled (Release does not count as
+	// settling). If it is not 0 the key is a suspect: sending it may have killed a holder.
 	Expired int
-	// Requested says in Extend that the key is about to be in a request, and stays noted until the lease ends. The
-	// holder of a suspect says so before it sends it, or passes it to other code that may not return: only that is
-	// suspected further if the holder dies.
+	// Requested declares, in Extend, that a request with the key is about to be sent; it stays set until the lease
+	// ends. The holder of a suspect sets it before it sends the key, or passes it to other code that may not return. If
+	// the holder dies, only a key with Requested becomes more suspect.
 	Requested bool
-	// Tries is how often the key was released with End.Again since it was committed: a document may have been
-	// applied then, or the Loader did not know the key.
+	// Tries is how often the key was released with End.Again since its last commit: a document may have been applied
+	// then, or the Loader did not know the key.
 	Tries int
 }
 
-// Fate is what becomes of a lease.
+// Fate is how a lease ends.
 type Fate uint8
 
 const (
-	// Commit removes the records: they are in the index, or reported for good.
+	// Commit removes the records: they are in the index, or reported as failed.
 	Commit Fate = iota + 1
-	// Release gives them back, for anybody to reserve after End.After.
+	// Release returns the records to the queue. Any holder may reserve them after End.After.
 	Release
-	// Park sets them aside, for people, with End.Reason. What is appended to the key waits
-	// behind, but for a record that replaces them.
+	// Park excludes the records from sending until an operator decides, with End.Reason. Later records of the key wait
+	// behind them, unless they replace them.
 	Park
 )
 
@@ -203,37 +205,37 @@ type End struct {
 	// Lease needs Key and Token.
 	Lease Lease
 	Fate  Fate
-	// Done is, for Release and Park, how many of the records, from the oldest, are committed anyway.
+	// Done is the number of records, from the oldest, that are committed in spite of a Release or Park.
 	Done int
-	// After is how long a released key is not due.
+	// After is how long the released key is not due.
 	After time.Duration
-	// Again counts the release in Lease.Tries.
+	// Again adds one to Lease.Tries.
 	Again bool
-	// Uncertain is how long no holder gets the key, whatever is appended: a request of its holder had no answer.
+	// Uncertain is how long the key is withheld from all holders, whatever is appended: a request of this holder got no
+	// answer.
 	Uncertain time.Duration
-	// Reason is why the key is parked.
+	// Reason is the reason for parking.
 	Reason string
 }
 
-// Stats is what is in a queue.
+// Stats holds counts of a queue.
 type Stats struct {
-	// Waiting is how many keys have something that waits and is not leased, due or not;
-	// Leased how many are leased; Parked how many are parked. A key can be waiting and leased.
+	// Waiting is the number of keys with waiting records that are not leased, due or not; Leased and Parked are the
+	// numbers of leased and parked keys. A key can be both waiting and leased.
 	Waiting, Leased, Parked int64
-	// Bytes is the size of the bodies and keys of all of them, or what the back end needs
-	// for them.
+	// Bytes is the size of their keys and bodies, or the storage that the back end needs for them.
 	Bytes int64
-	// Oldest is the time of the place that comes first, zero if there is none.
+	// Oldest is the time of the first place in the order, zero if the queue is empty.
 	Oldest time.Time
-	// Appended counts records; Replaced those that gave way to later ones, and Folded those that
-	// folds have saved; Stale the ends and extensions that came too late; Expired leases
-	// that ran out. They count from the making of the queue, or from its opening.
+	// Appended counts records, Replaced those replaced by later ones, Folded those saved by folds, Stale ends and
+	// extensions that came after their lease ended, Expired leases that ran out. They count from the creation of the
+	// queue, or from its opening.
 	Appended, Replaced, Folded, Stale, Expired int64
-	// Paused is set while Reserve returns nothing because of Admin.Pause, with its reason.
+	// Paused is set after Admin.Pause, while Reserve returns nothing; PauseReason is its reason.
 	Paused      bool
 	PauseReason string
-	// LastReserved is when somebody last asked for keys, zero if nobody has since the opening.
+	// LastReserved is the time of the last Reserve of any process, zero if there was none since the opening.
 	LastReserved time.Time
-	// Estimated says that the numbers may be a little off.
+	// Estimated is set if the counts may be slightly off.
 	Estimated bool
 }

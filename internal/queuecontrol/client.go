@@ -24,37 +24,37 @@ type Client struct {
 	Dir string
 }
 
-// Stats is of queue.Queue.
+// Stats implements queue.Queue.
 func (c *Client) Stats(ctx context.Context) (queue.Stats, error) {
 	a, err := c.call(ctx, &request{Call: callStats})
 	return a.Stats, err
 }
 
-// Inspect is of queue.Admin.
+// Inspect implements queue.Admin.
 func (c *Client) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Entry, error) {
 	a, err := c.call(ctx, &request{Call: callInspect, What: what})
 	return a.Entries, err
 }
 
-// Unpark is of queue.Admin.
+// Unpark implements queue.Admin.
 func (c *Client) Unpark(ctx context.Context, keys ...string) (int, error) {
 	a, err := c.call(ctx, &request{Call: callUnpark, Keys: keys})
 	return a.Changed, err
 }
 
-// Drop is of queue.Admin.
+// Drop implements queue.Admin.
 func (c *Client) Drop(ctx context.Context, keys ...string) (int, error) {
 	a, err := c.call(ctx, &request{Call: callDrop, Keys: keys})
 	return a.Changed, err
 }
 
-// Pause is of queue.Admin.
+// Pause implements queue.Admin.
 func (c *Client) Pause(ctx context.Context, reason string) error {
 	_, err := c.call(ctx, &request{Call: callPause, Reason: reason})
 	return err
 }
 
-// Resume is of queue.Admin.
+// Resume implements queue.Admin.
 func (c *Client) Resume(ctx context.Context) error {
 	_, err := c.call(ctx, &request{Call: callResume})
 	return err

@@ -281,7 +281,7 @@ func (m *Model) size() (all, parked amount) {
 	return all, parked
 }
 
-// Fault is of queue.Faulty.
+// Fault implements queue.Faulty.
 func (m *Model) Fault() error {
 	if _, parked := m.size(); m.MaxKeys > 0 && parked.keys >= m.MaxKeys || m.MaxBytes > 0 && parked.bytes >= m.MaxBytes {
 		return fmt.Errorf("%w: %d keys are parked", queue.ErrFull, parked.keys)

@@ -45,7 +45,7 @@ func NewModelQueue(now func() time.Time, c queuetest.Config) *ModelQueue {
 	return &ModelQueue{modelStorage: &modelStorage{now: now, model: m, wakes: map[int]func(){}}}
 }
 
-// Fault is of queue.Faulty.
+// Fault implements queue.Faulty.
 func (q *ModelQueue) Fault() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -115,7 +115,7 @@ func (q *modelStorage) schedule() {
 	}
 }
 
-// Append is of queue.Queue.
+// Append implements queue.Queue.
 func (q *ModelQueue) Append(ctx context.Context, c queue.Call) (receipt queue.Receipt, err error) {
 	err = q.call(ctx, func(m *Model, now time.Time) error {
 		receipt, err = m.Append(now, c)
@@ -124,7 +124,7 @@ func (q *ModelQueue) Append(ctx context.Context, c queue.Call) (receipt queue.Re
 	return receipt, err
 }
 
-// Reserve is of queue.Queue.
+// Reserve implements queue.Queue.
 func (q *ModelQueue) Reserve(ctx context.Context, want queue.Want) (leases []queue.Lease, err error) {
 	err = q.call(ctx, func(m *Model, now time.Time) error {
 		leases, err = m.Reserve(now, want)
@@ -133,7 +133,7 @@ func (q *ModelQueue) Reserve(ctx context.Context, want queue.Want) (leases []que
 	return leases, err
 }
 
-// Settle is of queue.Queue.
+// Settle implements queue.Queue.
 func (q *ModelQueue) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
 	err = q.call(ctx, func(m *Model, now time.Time) error {
 		stale, err = m.Settle(now, ends...)
@@ -152,7 +152,7 @@ func (*ModelQueue) unsettled(err error, ends []queue.End) (failed []queue.Lease)
 	return failed
 }
 
-// Exchange is of queue.Exchanger.
+// Exchange implements queue.Exchanger.
 func (q *ModelQueue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
 	err = q.call(ctx, func(m *Model, now time.Time) error {
 		leases, stale, err = m.Exchange(now, want, ends...)
@@ -161,7 +161,7 @@ func (q *ModelQueue) Exchange(ctx context.Context, want queue.Want, ends ...queu
 	return leases, stale, q.unsettled(err, ends), err
 }
 
-// Extend is of queue.Queue.
+// Extend implements queue.Queue.
 func (q *ModelQueue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lease) (lost []queue.Lease, err error) {
 	err = q.call(ctx, func(m *Model, now time.Time) error {
 		lost, err = m.Extend(now, d, leases...)
@@ -170,7 +170,7 @@ func (q *ModelQueue) Extend(ctx context.Context, d time.Duration, leases ...queu
 	return lost, err
 }
 
-// Settled is of queue.Queue.
+// Settled implements queue.Queue.
 func (q *ModelQueue) Settled(ctx context.Context, at queue.Position) (settled bool, err error) {
 	err = q.call(ctx, func(m *Model, _ time.Time) error {
 		settled, err = m.Settled(at)
@@ -179,7 +179,7 @@ func (q *ModelQueue) Settled(ctx context.Context, at queue.Position) (settled bo
 	return settled, err
 }
 
-// Stats is of queue.Queue.
+// Stats implements queue.Queue.
 func (q *ModelQueue) Stats(ctx context.Context) (s queue.Stats, err error) {
 	err = q.call(ctx, func(m *Model, now time.Time) error {
 		s = m.Stats(now)
@@ -188,7 +188,7 @@ func (q *ModelQueue) Stats(ctx context.Context) (s queue.Stats, err error) {
 	return s, err
 }
 
-// Watch is of queue.Queue.
+// Watch implements queue.Queue.
 func (q *ModelQueue) Watch(wake func()) (stop func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -220,7 +220,7 @@ func (q *ModelQueue) Watch(wake func()) (stop func()) {
 	}
 }
 
-// Close is of queue.Queue.
+// Close implements queue.Queue.
 func (q *ModelQueue) Close() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -232,7 +232,7 @@ func (q *ModelQueue) Close() error {
 	return nil
 }
 
-// Inspect is of queue.Admin.
+// Inspect implements queue.Admin.
 func (q *ModelQueue) Inspect(ctx context.Context, what queue.Inspection) (entries []queue.Entry, err error) {
 	err = q.call(ctx, func(m *Model, now time.Time) error {
 		entries = m.Inspect(now, what)
@@ -241,17 +241,17 @@ func (q *ModelQueue) Inspect(ctx context.Context, what queue.Inspection) (entrie
 	return entries, err
 }
 
-// Park is of queue.Admin.
+// Park implements queue.Admin.
 func (q *ModelQueue) Park(ctx context.Context, reason string, keys ...string) (n int, err error) {
 	return q.count(ctx, func(m *Model, now time.Time) int { return m.Park(now, reason, keys...) })
 }
 
-// Unpark is of queue.Admin.
+// Unpark implements queue.Admin.
 func (q *ModelQueue) Unpark(ctx context.Context, keys ...string) (n int, err error) {
 	return q.count(ctx, func(m *Model, now time.Time) int { return m.Unpark(now, keys...) })
 }
 
-// Drop is of queue.Admin.
+// Drop implements queue.Admin.
 func (q *ModelQueue) Drop(ctx context.Context, keys ...string) (n int, err error) {
 	return q.count(ctx, func(m *Model, now time.Time) int { return m.Drop(now, keys...) })
 }
@@ -264,7 +264,7 @@ func (q *ModelQueue) count(ctx context.Context, f func(*Model, time.Time) int) (
 	return n, err
 }
 
-// Pause is of queue.Admin.
+// Pause implements queue.Admin.
 func (q *ModelQueue) Pause(ctx context.Context, reason string) error {
 	return q.call(ctx, func(m *Model, _ time.Time) error {
 		m.Pause(reason)
@@ -272,7 +272,7 @@ func (q *ModelQueue) Pause(ctx context.Context, reason string) error {
 	})
 }
 
-// Resume is of queue.Admin.
+// Resume implements queue.Admin.
 func (q *ModelQueue) Resume(ctx context.Context) error {
 	return q.call(ctx, func(m *Model, _ time.Time) error {
 		m.Resume()
@@ -280,7 +280,7 @@ func (q *ModelQueue) Resume(ctx context.Context) error {
 	})
 }
 
-// Destroy is of queue.Admin.
+// Destroy implements queue.Admin.
 func (q *ModelQueue) Destroy(ctx context.Context) error {
 	err := q.call(ctx, func(m *Model, _ time.Time) error {
 		*m = *NewModel()
@@ -289,7 +289,7 @@ func (q *ModelQueue) Destroy(ctx context.Context) error {
 	return errors.Join(err, q.Close())
 }
 
-// Contains is of queue.Membership.
+// Contains implements queue.Membership.
 func (q *ModelQueue) Contains(ctx context.Context, keys ...string) (found []bool, err error) {
 	err = q.call(ctx, func(m *Model, _ time.Time) error {
 		found = m.Contains(keys...)

@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// Contains is of queue.Membership. It reads nothing from the disk.
+// Contains implements queue.Membership. It reads nothing from the disk.
 func (q *Queue) Contains(ctx context.Context, keys ...string) ([]bool, error) {
 	c, err := q.begin(ctx, nil)
 	if err != nil {
@@ -26,15 +26,15 @@ func (q *Queue) Contains(ctx context.Context, keys ...string) ([]bool, error) {
 	return in, c.end()
 }
 
-// inspectedAtOnce is how many keys Inspect sees without letting others go on. Between two pieces of more it sleeps for
-// inspectPause: it would have the lock again at once, and on a busy machine it would have it while its thread waits for
-// a processor.
+// inspectedAtOnce is how many keys Inspect visits without releasing the lock. Between two pieces it sleeps for
+// inspectPause. Without the sleep it would get the lock back at once, and on a busy machine hold it while its thread
+// waits for a processor.
 const (
 	inspectedAtOnce = 20_000
 	inspectPause    = 100 * time.Microsecond
 )
 
-// Inspect is of queue.Admin.
+// Inspect implements queue.Admin.
 func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) (all []queue.Entry, err error) {
 	if what.Limit == 0 {
 		what.Limit = 100
@@ -51,7 +51,7 @@ func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) (all []queue
 	for more := true; more; {
 		more = q.book.See(&s)
 		if err = c.end(); err == nil {
-			s.Sort() // not with the lock
+			s.Sort() // not under the lock
 			time.Sleep(inspectPause)
 			c, err = q.begin(ctx, nil)
 		}
@@ -75,7 +75,7 @@ func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) (all []queue
 	}
 }
 
-// inspected ends the call and reads the records of what it has found.
+// inspected ends the call and reads the records of the entries found.
 func (c *call) inspected(found []book.Entry[ref], bodies bool) ([]queue.Entry, error) {
 	entries := make([]queue.Entry, len(found))
 	for i := range found {
@@ -116,25 +116,25 @@ func withoutBodies(recs []queue.Record, want bool) {
 	}
 }
 
-// Park is of queue.Admin.
+// Park implements queue.Admin.
 func (q *Queue) Park(ctx context.Context, reason string, keys ...string) (int, error) {
 	return q.administer(ctx, spends, keys, reason, func(now time.Time) int { return q.book.Park(now, reason, keys) })
 }
 
-// Unpark is of queue.Admin.
+// Unpark implements queue.Admin.
 func (q *Queue) Unpark(ctx context.Context, keys ...string) (int, error) {
 	return q.administer(ctx, makes, keys, "", func(now time.Time) int { return q.book.Unpark(now, keys) })
 }
 
-// Drop is of queue.Admin.
+// Drop implements queue.Admin.
 func (q *Queue) Drop(ctx context.Context, keys ...string) (int, error) {
 	return q.administer(ctx, makes, keys, "", func(now time.Time) int { return q.book.Drop(now, keys) })
 }
 
-// administer changes keys, of which each may get a reason, and writes their states.
+// administer changes keys, each of which may get a reason, and writes their states.
 func (q *Queue) administer(ctx context.Context, u use, keys []string, reason string, do func(now time.Time) int) (int, error) {
 	c, err := q.change(ctx, u, 0, nil)
-	for size := 0; err == nil; { // until there is room for what is known of the keys now
+	for size := 0; err == nil; { // until there is room for the states that the keys have now
 		need := statesHeader
 		for _, key := range keys {
 			need += q.stateSize(c.now, key) + min(len(reason), maxText)
@@ -158,7 +158,7 @@ func (q *Queue) administer(ctx context.Context, u use, keys []string, reason str
 	return n, q.settleDown(ctx, c, err)
 }
 
-// states writes what is known of keys.
+// states writes the states of keys.
 func (c *call) states(keys []string) error {
 	s := c.q.newStates()
 	for _, key := range slices.Compact(slices.Sorted(slices.Values(keys))) {
@@ -182,15 +182,15 @@ func (q *Queue) settleDown(ctx context.Context, c *call, err error) error {
 	return nil
 }
 
-// Pause is of queue.Admin.
+// Pause implements queue.Admin.
 func (q *Queue) Pause(ctx context.Context, reason string) error {
 	return q.globally(ctx, reason, func() { q.book.Pause(reason) })
 }
 
-// Resume is of queue.Admin.
+// Resume implements queue.Admin.
 func (q *Queue) Resume(ctx context.Context) error { return q.globally(ctx, "", q.book.Resume) }
 
-// globally changes what is known of no key; reason is that of the pause afterwards.
+// globally makes a change that concerns no single key; reason is the reason of the pause after it.
 func (q *Queue) globally(ctx context.Context, reason string, do func()) error {
 	c, err := q.change(ctx, makes, 64+min(len(reason), maxText), nil)
 	if err != nil {
@@ -201,7 +201,7 @@ func (q *Queue) globally(ctx context.Context, reason string, do func()) error {
 	return q.settleDown(ctx, c, c.write(kindGlobals, q.globals()))
 }
 
-// Destroy is of queue.Admin. The directory itself stays, and its lock.
+// Destroy implements queue.Admin. The directory and its lock file stay.
 func (q *Queue) Destroy(ctx context.Context) error {
 	c, err := q.change(ctx, removes, 0, nil)
 	if err != nil {
@@ -210,7 +210,7 @@ func (q *Queue) Destroy(ctx context.Context) error {
 	h, err := q.log.dir.Create(destroyedName)
 	if err == nil {
 		if err = errors.Join(h.Sync(), h.Close(), q.log.dir.SyncNames()); err != nil {
-			q.fail(err) // the next Open may find the mark: nothing more is to be acknowledged
+			q.fail(err) // the next Open may find the mark, so nothing more may be acknowledged
 		}
 	}
 	if err != nil {
@@ -224,7 +224,7 @@ func (q *Queue) Destroy(ctx context.Context) error {
 	return q.Close()
 }
 
-// finishDestroy removes a queue that is marked for it.
+// finishDestroy removes a queue that is marked for removal.
 func finishDestroy(dir disk.Folder) error {
 	if f, err := dir.Open(destroyedName); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -245,7 +245,7 @@ func finishDestroy(dir disk.Folder) error {
 			}
 		}
 	}
-	if err := dir.SyncNames(); err != nil { // or the log may be back without the mark
+	if err := dir.SyncNames(); err != nil { // otherwise the log could reappear without the mark
 		return err
 	}
 	return errors.Join(dir.Remove(destroyedName), dir.SyncNames())

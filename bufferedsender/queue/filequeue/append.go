@@ -11,8 +11,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// Append is of queue.Queue. It returns when the records are synced. If ctx ends while it waits for
-// that, they are kept unless the machine stops now, and the error has queue.ErrUnknown in its chain.
+// Append implements queue.Queue. It returns when the records are synced. If ctx ends during this wait, the error has
+// queue.ErrUnknown in its chain; the records are kept unless the machine stops before the sync.
 func (q *Queue) Append(ctx context.Context, what queue.Call) (queue.Receipt, error) {
 	wrong := queue.CheckCall(&what)
 	size := 0
@@ -36,7 +36,7 @@ func (q *Queue) Append(ctx context.Context, what queue.Call) (queue.Receipt, err
 	if err != nil {
 		return queue.Receipt{}, err
 	}
-	if unread != nil { // the call is kept; who reserves the pile will be told
+	if unread != nil { // the call is kept; the holder that reserves the pile gets the read error
 		q.options.Logger.Error("filequeue: records cannot be read; appended without folding", "error", unread)
 		receipt.Piles = nil
 	}
@@ -50,7 +50,7 @@ func (c *call) append(what *queue.Call, e *encodedCall) (queue.Receipt, error) {
 	q := c.q
 	receipt, repeated, err := q.adders.Answer(c.now, what)
 	if repeated || err != nil {
-		return receipt, err // which is durable when the end of the log is
+		return receipt, err // the receipt is durable once the log is synced
 	}
 	if err := q.book.Fits(e.changes); err != nil {
 		return receipt, fmt.Errorf("filequeue: %w", err)
@@ -61,7 +61,7 @@ func (c *call) append(what *queue.Call, e *encodedCall) (queue.Receipt, error) {
 	}
 	b := e.frame(folds)
 	at, err := q.log.place(len(b), c.now)
-	if disk.Full(err) { // so is the next segment; see below
+	if disk.Full(err) { // then the next segment cannot be made either; see below
 		return receipt, fmt.Errorf("filequeue: %w: %w", queue.ErrFull, err)
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *call) append(what *queue.Call, e *encodedCall) (queue.Receipt, error) {
 	first := q.book.Globals().Seq + 1
 	e.locate(at, first)
 	if err := q.log.write(b, kindCall, c.now); err != nil {
-		if disk.Full(err) { // a file system that does not keep what it has allocated
+		if disk.Full(err) { // a file system that does not keep allocated space
 			return receipt, fmt.Errorf("filequeue: %w: %w", queue.ErrFull, err)
 		}
 		q.fail(err)
@@ -94,7 +94,7 @@ func (c *call) append(what *queue.Call, e *encodedCall) (queue.Receipt, error) {
 	return receipt, nil
 }
 
-// fold is a queue.Fold that can be done.
+// fold is a queue.Fold whose comparison holds.
 type fold struct {
 	key     string
 	count   int
@@ -102,8 +102,8 @@ type fold struct {
 	records []queue.Record // with numbers and origins
 }
 
-// folds returns those folds of a call whose comparison holds. The records keep the origin of the last one
-// replaced, which is read from the log.
+// folds returns the folds of a call whose comparison holds. Their records get the origin of the last record replaced,
+// which is read from the log.
 func (q *Queue) folds(what *queue.Call) ([]fold, error) {
 	var folds []fold
 	for i := range what.Folds {
@@ -127,14 +127,14 @@ func (q *Queue) folds(what *queue.Call) ([]fold, error) {
 	return folds, nil
 }
 
-// encodedCall is the frame of a call, made before the lock is taken but for what the queue decides.
+// encodedCall is the frame of a call. It is made before locking, except for the values that the queue decides.
 type encodedCall struct {
 	b       []byte // frame header, adder, number, count, records
-	begins  []int  // of the records in b
+	begins  []int  // offsets of the records in b
 	changes []book.Change[ref]
 }
 
-// callHeader is what stands in front of the records.
+// callHeader is the size of the fields in front of the records.
 const callHeader = 16 + 8 + 4
 
 func callSize(what *queue.Call) int {
@@ -152,12 +152,12 @@ func callSize(what *queue.Call) int {
 	return size
 }
 
-// frames keeps the memory of frames that are in the log, but for those of uncommonly large calls.
+// frames reuses the memory of written frames, except that of very large calls.
 var frames = sync.Pool{New: func() any { return new([]byte) }}
 
 const largestKept = 4 << 20
 
-// free gives back the memory of the frame.
+// free returns the memory of the frame to the pool.
 func (e *encodedCall) free() {
 	if cap(e.b) <= largestKept {
 		b := e.b[:0]
@@ -189,7 +189,7 @@ func encodeCall(what *queue.Call, size int) *encodedCall {
 	return e
 }
 
-// frame adds the folds to the frame, and returns it.
+// frame appends the folds to the frame, and returns it.
 func (e *encodedCall) frame(folds []fold) []byte {
 	e.b = appendInt(e.b, len(folds))
 	for i := range folds {
@@ -208,7 +208,8 @@ func (e *encodedCall) frame(folds []fold) []byte {
 	return e.b
 }
 
-// locate says where the payload of the frame is, and which number its first record has.
+// locate sets the place and number of each record: the payload of the frame is at position at, and its first record has
+// the number first.
 func (e *encodedCall) locate(at position, first uint64) {
 	for i := range e.changes {
 		c := &e.changes[i]

@@ -10,7 +10,7 @@ var le = binary.LittleEndian
 
 const maxText = 1<<16 - 1
 
-// appendText appends a text of up to maxText bytes, the rest of a longer one is left out.
+// appendText appends a text, truncated to maxText bytes.
 func appendText(b []byte, s string) []byte {
 	s = s[:min(len(s), maxText)]
 	b = le.AppendUint16(b, uint16(len(s))) //nolint:gosec // see above
@@ -28,7 +28,7 @@ func appendFlag(b []byte, f bool) []byte {
 	return append(b, 0)
 }
 
-// decoder reads what was appended. It goes bad, for good, where there is too little.
+// decoder reads appended values. Once it runs out of bytes it stays bad.
 type decoder struct {
 	b   []byte
 	at  int

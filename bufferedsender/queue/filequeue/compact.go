@@ -9,31 +9,32 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// What a key needs in the log beside its records, about.
+// keyOverhead is about how many bytes the log needs for a key in addition to its records.
 const keyOverhead = 64
 
-// What a key needs besides if it is leased or parked, about, without the reason.
+// asideOverhead is about how many bytes more the log needs for a leased or parked key, without the reason.
 const asideOverhead = 200
 
-// adderBytes is what the last call of an adder needs, about: all are written with each segment that is removed.
+// adderBytes is about how many bytes the last call of an adder needs. All adders are written with each segment that is
+// removed.
 const adderBytes = 64
 
-// sliceBytes is how much compaction writes before it lets others go on.
+// sliceBytes is how much compaction writes before it releases the lock.
 const sliceBytes = 128 << 10
 
-// lives returns about how many bytes a log of only what is known would have. The caller has the lock.
+// lives returns about how many bytes a log of the present state alone would have. The caller holds the lock.
 func (q *Queue) lives() int64 {
 	keys, records, live := q.book.Size()
 	aside, texts := q.book.Aside()
 	return live + records*recordHeader + int64(keys)*keyOverhead + aside*asideOverhead + texts + int64(q.adders.Len())*adderBytes
 }
 
-// crowded reports whether the log has to become smaller, and can. Two segments, the head and the next one are four;
-// and what lives is to be a third of it at the least.
+// crowded reports whether the log should and can become smaller. With a full disk aside, it may have two segments or
+// three times the live bytes, whichever is more: with the head and the next segment that makes at most four.
 //
-// While the disk is full each segment on which nothing depends goes, and one that lives is written again if there is
-// room for it and so much that does not live that this makes room in the end: as many segments as there are, for each
-// quarter of one that calls have written.
+// While the disk is full, each segment on which nothing depends is removed. A segment with live keys is rewritten only
+// if there is room for it and enough dead bytes to gain room in the end. For each quarter of a segment that calls
+// write, at most as many segments are rewritten as there are.
 func (q *Queue) crowded() bool {
 	l := &q.log
 	if len(l.segments) < 2 {
@@ -48,20 +49,20 @@ func (q *Queue) crowded() bool {
 	return l.total > max(2*int64(l.options.SegmentBytes), 3*live)
 }
 
-// burn counts what calls write.
+// burn counts the bytes that calls write.
 func (l *log) burn(n int) {
 	if l.burned += int64(n); l.burned >= int64(l.options.SegmentBytes)/4 {
 		l.burned, l.moves = 0, len(l.segments)
 	}
 }
 
-// overgrown reports whether the log is over its bound although keys are being written again: writers are faster. (Not
-// while a segment waits for its readers, who may be slow.)
+// overgrown reports whether the log is over its limit although compaction is rewriting keys: writers are faster. It is
+// false while a segment waits for its readers, which may be slow.
 func (q *Queue) overgrown() bool {
 	return q.moving && q.log.total > max(4*int64(q.options.SegmentBytes), 4*q.lives())
 }
 
-// tidy starts a compaction if there is need. The caller has the lock.
+// tidy starts a compaction if needed. The caller holds the lock.
 func (q *Queue) tidy() {
 	if q.compacting || q.closed || q.kept || q.log.failed != nil || !q.crowded() {
 		return
@@ -78,7 +79,7 @@ func (q *Queue) tidy() {
 	})
 }
 
-// setMoving notes whether keys are being written again, and lets those go on who have waited for it.
+// setMoving sets moving and wakes the callers that wait for a change of it.
 func (q *Queue) setMoving(moving bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -98,7 +99,7 @@ func (q *Queue) compact() error {
 		if !crowded {
 			return nil
 		}
-		if !nothing { // what comes into the book from now on depends on later segments
+		if !nothing { // otherwise every later change is written to a later segment
 			q.setMoving(true)
 			err := q.move(oldest)
 			q.setMoving(false)
@@ -116,8 +117,8 @@ func (q *Queue) compact() error {
 	}
 }
 
-// dependents counts the keys that would be lost with a segment, from the book itself: neither what move has found in
-// the file nor what it has written is trusted with the removal.
+// dependents counts the keys that would be lost with a segment. It asks the book again, so that the removal depends
+// neither on the keys that move found in the file nor on what it wrote.
 func (q *Queue) dependents(number uint32) (keys int) {
 	in := func(r ref) bool { return r.segment <= number }
 	for part := range book.Parts {
@@ -128,7 +129,7 @@ func (q *Queue) dependents(number uint32) (keys int) {
 	return keys
 }
 
-// keep ends all compaction until the queue is opened again.
+// keep ends all compaction until the queue is reopened.
 func (q *Queue) keep(why *keptError) {
 	q.mu.Lock()
 	q.kept = true
@@ -164,11 +165,11 @@ func (q *Queue) move(oldest *segment) error {
 	return nil
 }
 
-// readFrame reads the frame at an offset of a segment into buf, which has room for the largest one so far: one after
-// the other, so that compaction does not need the memory of a segment.
+// readFrame reads the frame at an offset of a segment into buf, which grows to the largest frame. Frames are read one
+// by one, so that compaction does not need the memory of a whole segment.
 func readFrame(s *segment, at int64, seed uint32, buf *[]byte) (f frame, err error) {
 	size := int64(frameHeader)
-	for range 2 { // the header says how much follows
+	for range 2 { // the header has the size of the rest
 		if int64(cap(*buf)) < size {
 			*buf = make([]byte, size)
 		}
@@ -186,8 +187,8 @@ func readFrame(s *segment, at int64, seed uint32, buf *[]byte) (f frame, err err
 	return f, nil
 }
 
-// readsAtOnce is how many records compaction reads that are not where the keys are, before it lets others go on: the
-// disk may be slow, and nobody else gets on meanwhile.
+// readsAtOnce is how many records compaction reads from elsewhere than its own frame before it releases the lock: the
+// disk may be slow, and all other calls wait.
 const readsAtOnce = 16
 
 // moveSome writes the state of some of the keys that a frame names, and returns the others.
@@ -210,7 +211,7 @@ func (q *Queue) moveSome(f *frame, keys []string) ([]string, error) {
 	}
 	s := q.newStates()
 	s.near = f
-	q.book.Advance(c.now) // the state is to be that of now
+	q.book.Advance(c.now) // the state must be the present one
 	most := min(sliceBytes, q.options.SegmentBytes/4)
 	for n := 0; len(keys) > 0 && len(s.b) < most && n < 1000 && s.reads < readsAtOnce; n++ {
 		if q.dependsOn(keys[0], f.at.segment) {
@@ -228,7 +229,7 @@ func (q *Queue) moveSome(f *frame, keys []string) ([]string, error) {
 		err = s.write(c)
 	}
 	if err != nil {
-		q.fail(err) // some keys say that they were written
+		q.fail(err) // some keys are marked as written
 	}
 	if end := c.end(); err == nil {
 		err = end
@@ -236,13 +237,13 @@ func (q *Queue) moveSome(f *frame, keys []string) ([]string, error) {
 	return keys, err
 }
 
-// dependsOn reports whether a key would be lost with the log up to a segment. The caller has the lock.
+// dependsOn reports whether a key would be lost with the log up to a segment. The caller holds the lock.
 func (q *Queue) dependsOn(key string, segment uint32) bool {
 	era, ok := q.book.EraOf(key)
 	return ok && era <= segment
 }
 
-// namedIn returns the keys that came into the book, or were written whole, with a frame.
+// namedIn returns the keys that a frame brought into the book, or wrote whole.
 func namedIn(f *frame) (keys []string, ok bool) {
 	d := decoder{b: f.payload}
 	switch f.kind {
@@ -273,7 +274,7 @@ func (q *Queue) drop(oldest *segment) error {
 	q.mu.Lock()
 	adders, globals := q.addersFrame(), q.globals()
 	q.mu.Unlock()
-	const more = 1 << 10 // a few adders may come meanwhile
+	const more = 1 << 10 // a few adders may come in the meantime
 	c, err := q.change(q.quit, removes, len(adders)+len(globals)+more, nil)
 	if err != nil {
 		return err
@@ -292,7 +293,7 @@ func (q *Queue) drop(oldest *segment) error {
 	q.log.segments = q.log.segments[1:]
 	q.log.total -= oldest.used
 	q.mu.Unlock()
-	oldest.readers.Wait() // they have begun before
+	oldest.readers.Wait() // reads that began before
 	err = oldest.area.Close()
 	if err != nil {
 		return err

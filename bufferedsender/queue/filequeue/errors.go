@@ -6,37 +6,34 @@ import (
 )
 
 var (
-	// ErrLocked says that the queue is in use by another process, or elsewhere in this one.
-	// The error names the holder.
+	// ErrLocked: another process, or another Queue of this process, uses the directory. The error names the holder.
 	ErrLocked = errors.New("the queue is in use")
-	// ErrReadOnly says that the queue was opened with Options.ReadOnly.
+	// ErrReadOnly: the queue was opened with Options.ReadOnly.
 	ErrReadOnly = errors.New("the queue is open for reading only")
-	// ErrFormat says that the directory was written by a newer version of this package.
+	// ErrFormat: a newer version of this package wrote the directory.
 	ErrFormat = errors.New("the queue has a newer format")
-	// ErrOther says that the directory holds the queue of another index or endpoint.
+	// ErrOther: the directory holds the queue of another index or endpoint.
 	ErrOther = errors.New("the queue belongs to another index")
-	// ErrNetwork says that the directory is on a file system of the network.
+	// ErrNetwork: the directory is on a network file system.
 	ErrNetwork = errors.New("the queue is on a network file system")
 )
 
-// CorruptError says that something which was durable is not there any more, or is not what it
-// was. Repair salvages the rest.
+// CorruptError reports that durable data is missing or changed. Repair salvages the rest.
 type CorruptError struct {
-	// Segment is the file of the log in which it was found, 0 if it is a file that is missing.
+	// Segment is the number of the log file, 0 if the error names the file in Reason.
 	Segment uint32
-	// Offset is where in the file.
+	// Offset is the position in the file.
 	Offset int64
-	// Reason says what is wrong.
+	// Reason describes the damage.
 	Reason string
 }
 
-// keptError says that compaction has kept a segment because keys still depended on it after all of its keys had been
-// written to later ones, which is a bug of this package: nothing is lost, but the log grows until the queue is opened
-// again.
+// keptError reports a bug of this package: after compaction had rewritten all keys of a segment, keys still depended on
+// it, so it was kept. Nothing is lost, but the log grows until the queue is reopened.
 type keptError struct {
 	// Segment is the oldest file of the log.
 	Segment uint32
-	// Keys is how many keys depend on it.
+	// Keys is the number of keys that depend on it.
 	Keys int
 }
 

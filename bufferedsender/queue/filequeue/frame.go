@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// kind says what a frame tells.
+// kind is the operation of a frame.
 type kind uint8
 
 const (
@@ -37,21 +37,21 @@ func (p position) before(o position) bool {
 type frame struct {
 	kind    kind
 	at      position
-	durable position  // until there the log was synced when it was written
+	durable position  // the log was synced up to here when the frame was written
 	now     time.Time // of the operation
 	payload []byte
 }
 
-// size is what the frame takes in the log.
+// size returns the size of the frame in the log.
 func (f *frame) size() int64 { return frameHeader + int64(len(f.payload)) }
 
-// magic u32, length of the payload u32, checksum u32, kind u32, durable u32 u32, now i64. The
-// checksum is that of everything else, and of the name of the segment.
+// The header is magic u32, length of the payload u32, checksum u32, kind u32, durable u32 u32, now i64. The checksum
+// covers all other bytes of the frame, and the ID and number of the segment.
 const frameHeader = 32
 
 var frameMagic = []byte{0xf7, 'a', 'z', 'q'}
 
-// newFrame returns the room for a header, for the payload to be appended.
+// newFrame returns an empty header, to which the payload is appended.
 func newFrame(size int) []byte { return make([]byte, frameHeader, frameHeader+size) }
 
 // seal fills in the header.
@@ -69,7 +69,7 @@ func frameSum(b []byte, seed uint32) uint32 {
 	return crc32.Update(crc32.Update(seed, castagnoli, b[4:8]), castagnoli, b[12:])
 }
 
-// seedOf is where the checksums of a segment begin.
+// seedOf returns the start value for the checksums of a segment.
 func seedOf(id queue.ID, number uint32) uint32 {
 	return crc32.Checksum(le.AppendUint32(id[:], number), castagnoli)
 }

@@ -21,18 +21,18 @@ const (
 
 func segmentName(number uint32) string { return fmt.Sprintf("%s%010d", segmentPrefix, number) }
 
-// segmentNumber is the number in the name of a segment. ok is false for other files.
+// segmentNumber returns the number in the name of a segment. ok is false for other files.
 func segmentNumber(name string) (number uint32, ok bool) {
 	digits, ok := strings.CutPrefix(name, segmentPrefix)
 	n, err := strconv.ParseUint(digits, 10, 32)
 	return uint32(n), ok && err == nil && n > 0 && name == segmentName(uint32(n))
 }
 
-// header is what a segment begins with.
+// header is the beginning of a segment.
 type header struct {
 	queue    queue.ID // random, the same in all segments
 	number   uint32
-	first    uint32 // the log begins with this segment, or a later one
+	first    uint32 // the log begins with this segment or a later one
 	created  int64  // ns since 1970
 	index    string
 	endpoint string
@@ -46,9 +46,9 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// magic[8] version u32 crc u32 queue[16] number u32 first u32 created i64 index endpoint,
-// and zeros. The checksum is that of what follows it in version 1; from 2 on it begins with magic and version, or a
-// flipped bit would make a newer version of a damaged header.
+// magic[8] version u32 crc u32 queue[16] number u32 first u32 created i64 index endpoint, then zeros. In version 1 the
+// checksum covers what follows it. From version 2 on it also covers magic and version; otherwise a flipped bit in the
+// version would make a damaged header look like one of a newer version.
 func (h *header) encode() []byte {
 	b := make([]byte, 16, headerSize)
 	copy(b, headerMagic)
@@ -64,8 +64,8 @@ func (h *header) encode() []byte {
 	return b
 }
 
-// decodeHeader reads a header. ok is false if it is none, or damaged; ErrFormat says that it is of a
-// newer version.
+// decodeHeader reads a header. ok is false if b is not a valid header. The error is ErrFormat if the header has a newer
+// version.
 func decodeHeader(b []byte) (h header, ok bool, err error) {
 	if len(b) < headerSize || !bytes.HasPrefix(b, []byte(headerMagic)) {
 		return h, false, nil
@@ -88,12 +88,12 @@ func decodeHeader(b []byte) (h header, ok bool, err error) {
 	return h, !d.bad, nil
 }
 
-// newerSum is the checksum of a header of a version behind the first.
+// newerSum is the checksum of a header of version 2 or later.
 func newerSum(b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(b[:12], castagnoli), castagnoli, b[16:headerSize])
 }
 
-// fits returns an error if the segment is not of the queue that the options want.
+// fits returns an error if the segment belongs to another index or endpoint than the options.
 func (h *header) fits(o *Options) error {
 	if o.Index != "" && h.index != "" && o.Index != h.index {
 		return fmt.Errorf("%w: it was made for %q, and %q is asked for", ErrOther, h.index, o.Index)

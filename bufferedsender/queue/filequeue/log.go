@@ -12,42 +12,42 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// segment is a file of the log that is open.
+// segment is an open file of the log.
 type segment struct {
 	number uint32
 	area   disk.Area
 	used   int64 // where the next frame begins
-	// Reads of this segment and later ones that were the oldest then. Nobody begins one when it is not in
-	// log.segments any more.
+	// readers counts the reads that began while this segment was the oldest, of it and later ones. No read begins on it
+	// once it has left log.segments.
 	readers sync.WaitGroup
 }
 
-// log is the end of the log, and its files. All of it is guarded by Queue.mu but for files.
+// log is the open segments and the end of the log. Queue.mu guards all of it.
 type log struct {
 	dir     disk.Folder
 	options *Options
 	id      queue.ID
 
 	segments []*segment // oldest first; the last one is the head
-	total    int64      // used of all
+	total    int64      // sum of used
 	unsynced []*segment // oldest first
-	synced   position   // all before is durable
-	next     *segment   // the next head, nil while there is none
-	first    uint32     // the log needs no segment before it; for globals
-	begins   uint32     // the same, as of what is durable; for headers, which are synced before what is in front of them
+	synced   position   // everything before it is durable
+	next     *segment   // the prepared next head, nil if none
+	first    uint32     // the log needs no segment before it; written in globals
+	begins   uint32     // the durable value of first; written in headers, which are synced before earlier frames
 
 	syncing bool
-	wanted  position      // somebody waits until it is synced
+	wanted  position      // a caller waits until this position is synced
 	round   chan struct{} // closed when a sync has ended
-	making  bool          // of next
-	made    chan struct{} // closed when it has ended
-	full    error         // why next could not be made, or what is kept behind it
-	tried   time.Time     // when that was found out, by the clock of the queue
+	making  bool          // next is being prepared
+	made    chan struct{} // closed when making ends
+	full    error         // why next could not be made, or what the reserve holds back
+	tried   time.Time     // time of full, by the clock of the queue
 	failed  error
 
-	reserved bool  // there is the file reserveName
+	reserved bool  // the file reserveName exists
 	burned   int64 // bytes that calls have written since moves was set
-	moves    int   // how many segments may be written again while the disk is full
+	moves    int   // how many segments may be rewritten while the disk is full
 }
 
 // maxFrame bounds a call, so that offsets in a segment fit into 32 bits.
@@ -55,7 +55,7 @@ const maxFrame = 1 << 30
 
 func (l *log) head() *segment { return l.segments[len(l.segments)-1] }
 
-// end is where the next frame begins, if it fits.
+// end returns the position of the next frame, if it fits into the head.
 func (l *log) end() position {
 	h := l.head()
 	return position{h.number, uint32(h.used)} //nolint:gosec // see maxFrame
@@ -66,7 +66,8 @@ func (l *log) fits(size int) bool {
 	return l.next != nil || l.head().used+int64(size) <= int64(l.options.SegmentBytes)
 }
 
-// place returns where the next frame of a size will be written, and makes sure that it is there.
+// place returns the position of the next frame of a size. If it does not fit into the head, the next segment becomes
+// the head.
 func (l *log) place(size int, now time.Time) (position, error) {
 	h := l.head()
 	if h.used+int64(size) <= int64(l.options.SegmentBytes) || l.next == nil {
@@ -86,7 +87,7 @@ func (l *log) place(size int, now time.Time) (position, error) {
 	return l.end(), nil
 }
 
-// write writes a frame where place has said.
+// write writes a frame at the position that place returned.
 func (l *log) write(b []byte, k kind, now time.Time) error {
 	h := l.head()
 	seal(b, seedOf(l.id, h.number), k, l.synced, now)
@@ -125,10 +126,10 @@ func (l *log) begin(area disk.Area, number, first uint32) (*segment, error) {
 	return &segment{number: number, area: area, used: headerSize}, nil
 }
 
-// askFullDisk is how often calls other than Append ask a disk that was full: compaction waits for it, too.
+// askFullDisk is how often calls other than Append, and compaction, ask a full disk for room.
 const askFullDisk = time.Second
 
-// fail ends the queue for good. The caller has the lock.
+// fail ends the queue for good. The caller holds the lock.
 func (q *Queue) fail(err error) {
 	if q.log.failed != nil {
 		return
@@ -138,8 +139,8 @@ func (q *Queue) fail(err error) {
 	q.options.Logger.Error("filequeue: queue failed; reopen it after repair", "error", err)
 }
 
-// sync waits until the log is durable up to a position, which is so sooner or later unless the queue
-// fails. Whoever finds nobody syncing starts it, for all.
+// sync waits until the log is durable up to a position, ctx ends, or the queue fails. The first waiting caller starts a
+// goroutine that syncs for all.
 func (q *Queue) sync(ctx context.Context, until position) error {
 	l := &q.log
 	q.mu.Lock()
@@ -168,24 +169,24 @@ func (q *Queue) sync(ctx context.Context, until position) error {
 	return nil
 }
 
-// syncYields is how often others may run before a sync; it takes microseconds if they have nothing to do.
+// syncYields is how often other goroutines may run before a sync; it costs microseconds if they have nothing to do.
 const syncYields = 4
 
-// syncWanted syncs as long as somebody waits for it.
+// syncWanted syncs until no caller waits.
 func (q *Queue) syncWanted() {
 	l := &q.log
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for l.failed == nil && l.synced.before(l.wanted) {
-		// Those whom the last sync has woken write before the next one, or it would be for the
-		// first of them only, and they would take turns in two halves.
+		// Let the callers woken by the last sync write first. Otherwise this sync would cover only the first of them,
+		// and the callers would alternate in two halves.
 		q.mu.Unlock()
 		for range syncYields {
 			runtime.Gosched()
 		}
 		q.mu.Lock()
-		// Everything before end is written, so that a sync that begins now covers it. The older
-		// segments first: what is synced has to be a beginning of the log.
+		// Everything before end is written, so a sync that begins now covers it. Older segments go first: the synced
+		// part must be a prefix of the log.
 		end, segments := l.end(), l.unsynced
 		q.mu.Unlock()
 		var err error

@@ -2,8 +2,7 @@ package filequeue
 
 import "syscall"
 
-// networkNames are file systems that other machines can have mounted at the same time, by the numbers
-// that statfs(2) has for them.
+// networkNames are file systems that several machines can mount at the same time, by the f_type of statfs(2).
 var networkNames = map[uint32]string{
 	0x6969:     "NFS",
 	0x517b:     "SMB",
@@ -21,8 +20,8 @@ var networkNames = map[uint32]string{
 	0x564c:     "NCP",
 }
 
-// networkName names the file system of a directory if it is one of the network, as far as that can be
-// recognised. FUSE can be anything, and is not.
+// networkName returns the name of a directory's file system if that is a known network file system, otherwise "". FUSE
+// is not recognized: it can be anything.
 func networkName(dir string) string {
 	var st syscall.Statfs_t
 	if syscall.Statfs(dir, &st) != nil {

@@ -2,5 +2,5 @@
 
 package filequeue
 
-// networkName is only known on Linux.
+// networkName always returns "": network file systems are recognized on Linux only.
 func networkName(string) string { return "" }

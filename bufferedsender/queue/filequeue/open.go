@@ -17,13 +17,12 @@ import (
 	"github.com/go-azsearch/azsearch/internal/queuecontrol"
 )
 
-// Open opens the queue in a directory, which no other process may have as long as it is open, and
-// makes it if need be. It reads all of the log: about two seconds for a million keys that wait. What
-// a crash has left at the end is cut off and logged; damage elsewhere is a *CorruptError, see Repair.
-// Leases of the process that had the queue before have run out.
+// Open opens the queue in a directory, or makes it. No other process may open it meanwhile. Open reads the whole log,
+// which takes about two seconds for a million waiting keys. A torn end, left by a crash, is cut off and logged; damage
+// elsewhere is a *CorruptError, see Repair. Leases of the previous process have run out.
 //
-// With Options.ReadOnly it takes no lock and makes nothing, and what it shows is as of the moment of
-// Open, also while another process has the queue: leases are those that have not run out then.
+// With Options.ReadOnly it takes no lock and makes nothing. The content is that of the moment of Open, even while
+// another process uses the queue; leases are shown unless they had run out then.
 //
 // Other errors have ErrLocked, ErrFormat, ErrOther or ErrNetwork in their chains.
 func Open(dir string, opts *Options) (*Queue, error) {
@@ -47,8 +46,8 @@ func Open(dir string, opts *Options) (*Queue, error) {
 	return q, nil
 }
 
-// takeCommands makes the control socket. A queue without one, for lack of room for example, only cannot be changed by
-// an operator.
+// takeCommands makes the control socket. Without one, for example because the disk is full, the queue works, but
+// operators cannot change it.
 func (q *Queue) takeCommands() {
 	stop, err := queuecontrol.Serve(q.path, q, q.options.Logger)
 	switch {
@@ -59,13 +58,12 @@ func (q *Queue) takeCommands() {
 	}
 }
 
-// readAttempts bounds how often openReading begins again while the log changes.
+// readAttempts is how often openReading reads the log again while it changes.
 const readAttempts = 20
 
-// openReading is Open for reading. It takes no lock and writes nothing, so that the directory may be mounted for
-// reading, and a process may have it. What that writes meanwhile looks like a torn end. A segment that it removes, or
-// one that it adds behind the end that was read, looks like damage: so the log is read again until the same is wrong
-// twice.
+// openReading is Open for reading. It takes no lock and writes nothing, so the directory may be mounted read-only, and
+// another process may use it. Frames written meanwhile look like a torn end. A segment that is removed, or added behind
+// the end just read, looks like damage. So the log is read until two attempts in a row return the same error.
 func openReading(dir string, options Options) (*Queue, error) {
 	wrap := func(err error) error { return fmt.Errorf("filequeue: %s: %w", dir, err) }
 	if network := networkName(dir); network != "" && !options.AllowNetwork {
@@ -90,7 +88,7 @@ func openReading(dir string, options Options) (*Queue, error) {
 // take makes the directory and locks it.
 func take(dir string, options *Options) (disk.Folder, func() error, error) {
 	wrap := func(err error) error { return fmt.Errorf("filequeue: %s: %w", dir, err) }
-	dir, err := filepath.Abs(dir) // the program may change its directory
+	dir, err := filepath.Abs(dir) // the program may change its working directory
 	if err != nil {
 		return nil, nil, wrap(err)
 	}
@@ -103,15 +101,15 @@ func take(dir string, options *Options) (disk.Folder, func() error, error) {
 			there = filepath.Dir(there)
 		}
 		d, err = disk.Open(dir)
-		// Or the directory may be gone with all that is durable in it, and so may those that it is in.
+		// Otherwise a crash could remove the directory with its durable content, or one of its parents.
 		for at := filepath.Dir(dir); err == nil; at = filepath.Dir(at) {
 			if err = disk.View(at).SyncNames(); at == there {
 				break
 			}
 		}
 	case err == nil:
-		// The process that made it may have been killed before that. This one may not be allowed to read the
-		// directory that it is in.
+		// The process that made the directory may have died before this sync. This process may lack permission to read
+		// the parent directory.
 		if err = disk.View(filepath.Dir(dir)).SyncNames(); errors.Is(err, fs.ErrPermission) {
 			err = nil
 		}
@@ -137,7 +135,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// open is Open for a folder that is locked.
+// open opens a queue in a locked folder.
 func open(dir disk.Folder, options Options) (*Queue, error) {
 	if !options.ReadOnly {
 		if err := finishDestroy(dir); err != nil {
@@ -165,7 +163,7 @@ func open(dir disk.Folder, options Options) (*Queue, error) {
 	return q, nil
 }
 
-// start mends the end of the log, opens the files, and ends the leases.
+// start repairs the end of the log, opens the files, and ends the leases of earlier processes.
 func (q *Queue) start(r *recovery) error {
 	l := &q.log
 	if r.torn > 0 && !q.options.ReadOnly {
@@ -181,9 +179,9 @@ func (q *Queue) start(r *recovery) error {
 		return err
 	}
 	now := q.clock.now()
-	q.book.Advance(now) // those that had run out before are not news
+	q.book.Advance(now) // leases that ran out earlier are not reported again
 	q.book.Recount()
-	if !q.options.ReadOnly { // otherwise the process that has them may live
+	if !q.options.ReadOnly { // in read-only mode the holding process may be alive
 		q.book.RunOutAll(now)
 	}
 	q.book.MaxKeys, q.book.MaxBytes = q.options.MaxKeys, q.options.MaxBytes
@@ -216,10 +214,10 @@ func (q *Queue) start(r *recovery) error {
 	return q.sync(context.Background(), l.end())
 }
 
-// opens writes that all leases of before have run out, as soon as there is room for it and for a frame of a size
-// behind it. An Open of a full disk has none. Until then nothing is leased: a reservation does not fit either, and
-// behind a reservation that was read before the leases of the same keys have run out, the log would have them leased
-// to the holder of before.
+// opens writes that all earlier leases have run out, as soon as there is room for that and for a following frame of
+// size bytes. On a full disk there may be no room at Open. Until it is written nothing can be leased, because a
+// reservation does not fit either. If a reservation came first in the log, a replay would find those keys still leased
+// to the earlier holder.
 func (c *call) opens(size int) error {
 	q := c.q
 	if !q.unopened {
@@ -233,10 +231,10 @@ func (c *call) opens(size int) error {
 	return c.write(kindOpen, b)
 }
 
-// mend cuts off what is behind the end of the log.
+// mend cuts off everything behind the end of the log.
 func (r *recovery) mend() error {
 	gone := slices.Concat(r.old, r.empty)
-	slices.Reverse(r.cut) // so that no gap is left by a crash
+	slices.Reverse(r.cut) // from the end, so that a crash leaves no gap
 	gone = append(gone, r.cut...)
 	for _, name := range gone {
 		if err := r.dir.Remove(name); err != nil {
@@ -267,7 +265,7 @@ func (l *log) openFiles(r *recovery) error {
 			s.area, err = l.dir.Reopen(segmentName(n), 0)
 		default:
 			s.area, err = l.dir.Reopen(segmentName(n), int64(l.options.SegmentBytes))
-			if disk.Full(err) { // what waits is to be sent all the same
+			if disk.Full(err) { // waiting records must still be sent
 				s.area, err = l.dir.Reopen(segmentName(n), 0)
 			}
 		}
@@ -287,7 +285,7 @@ func (l *log) openFiles(r *recovery) error {
 		l.segments = append(l.segments, s)
 		l.total += s.used
 	}
-	// What was read may be in memory only, and so may its names.
+	// What recovery read may be in the page cache only, and so may the file names.
 	l.unsynced = slices.Clone(l.segments)
 	if l.options.ReadOnly || len(l.segments) == 0 {
 		return nil
@@ -303,7 +301,7 @@ func (l *log) openFiles(r *recovery) error {
 		if s.number < r.durable.segment {
 			continue
 		}
-		// Before anything is written behind it, too: a segment whose header is lost is damaged if it has frames.
+		// Sync before anything is written behind it: a segment that has frames but lost its header counts as damaged.
 		if err := errors.Join(s.rewrite(r.durable), s.area.Sync()); err != nil {
 			return err
 		}
@@ -311,10 +309,10 @@ func (l *log) openFiles(r *recovery) error {
 	return nil
 }
 
-// rewrite writes what lies behind a position once more, as it is: after a sync that has failed the system may have it
-// in memory, and take it for written, so that another sync would do nothing.
+// rewrite writes everything behind the durable position again, unchanged. After a failed sync the system may hold it in
+// memory and regard it as written, so that another sync would do nothing.
 func (s *segment) rewrite(durable position) error {
-	at := int64(0) // the header as well
+	at := int64(0) // includes the header
 	if s.number == durable.segment {
 		at = int64(durable.offset)
 	}
@@ -363,7 +361,7 @@ func view(dir fs.FS, name string) (disk.Area, error) {
 	return viewed{f, f.(io.ReaderAt)}, nil
 }
 
-// Close of a segment that is missing does nothing.
+// Close does nothing for a segment that is missing.
 func (v viewed) Close() error {
 	if v.File == nil {
 		return nil

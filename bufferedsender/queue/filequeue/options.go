@@ -6,29 +6,28 @@ import (
 	"log/slog"
 )
 
-// Options say what is special about a queue. nil and the zero value are the defaults.
+// Options configures a queue. nil and the zero value are the defaults.
 type Options struct {
-	// Index and Endpoint are what the documents are for. A directory that was made for
-	// another index, or another endpoint, is refused. "" is not compared.
-	// At most 128 and 256 bytes.
+	// Index and Endpoint identify the search index. A directory made for another index or endpoint is refused with
+	// ErrOther. "" is not compared. At most 128 and 256 bytes.
 	Index    string
 	Endpoint string
 	// MaxKeys is how many keys may wait or be leased before Append returns queue.ErrFull, and how many more may be
-	// parked. Defaults to any number: each takes about 85 bytes of memory, see the package.
+	// parked. Defaults to no bound. Each key takes about 85 bytes of memory, see the package.
 	MaxKeys int
-	// MaxBytes is the size of all keys and bodies that wait or are leased, and as much again may be parked. Defaults to
-	// any; the disk needs up to four times as much.
+	// MaxBytes is the size of all keys and bodies that may wait or be leased, and as many bytes more may be parked.
+	// Defaults to no bound. The disk needs up to four times as much.
 	MaxBytes int64
-	// SegmentBytes is the size of the files. Defaults to 64 MB; at least 16 KB, at most 1 GB.
+	// SegmentBytes is the size of each file. Defaults to 64 MB; at least 16 KB, at most 1 GB.
 	SegmentBytes int
-	// AllowNetwork accepts a file system that other machines may have mounted, too. Whether it
-	// keeps what it has synced, and its locks, is then up to it.
+	// AllowNetwork accepts a network file system. The durability of synced data, and the locks, then depend on that
+	// file system. Defaults to false.
 	AllowNetwork bool
-	// ReadOnly opens a directory for reading as it is at that moment, also while another process has it, and on a file
-	// system that is mounted for reading. Nothing is written, and no lock is taken: Append, Reserve, Settle, Extend and
-	// all changes return ErrReadOnly.
+	// ReadOnly opens a snapshot of the directory for reading, also while another process uses it, and on a file system
+	// that is mounted read-only. Nothing is written and no lock is taken. Append, Reserve, Settle, Extend and all other
+	// changes return ErrReadOnly.
 	ReadOnly bool
-	// Logger is told of ends that a crash has torn, and of a failure of the disk. Defaults to none.
+	// Logger receives warnings about torn log ends after a crash, and errors of the disk. Defaults to none.
 	Logger *slog.Logger
 }
 

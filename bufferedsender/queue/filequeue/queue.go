@@ -13,34 +13,34 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/watch"
 )
 
-// Queue is a queue.Queue in a directory, with all the second interfaces. It is safe for
-// concurrent use: callers of Append that come at the same time share a sync of the disk, so many
-// of them get much more done than one. Several senders may share it.
+// Queue is a queue.Queue in a directory, with all optional interfaces. It is safe for concurrent use. Concurrent calls
+// of Append share one sync of the disk, so many callers get a much higher throughput than one. Several senders may
+// share it.
 type Queue struct {
 	options  Options
-	path     string                // "" in tests, where log.dir is everything
-	release  func() error          // gives the directory back
-	control  func() error          // ends the control socket
+	path     string                // "" in tests, which use log.dir only
+	release  func() error          // unlocks the directory
+	control  func() error          // closes the control socket
 	watchers watch.Watchers        //
 	work     sync.WaitGroup        // goroutines that sync, prepare and compact; none while idle
-	quit     context.Context       //nolint:containedctx // ends with Close, for the compaction
+	quit     context.Context       //nolint:containedctx // canceled by Close, for the compaction
 	cancel   context.CancelFunc    // of quit
 	closing  sync.Once             //
-	closeErr error                 // of closing
-	noRoom   atomic.Pointer[error] // log.full, likewise
-	fault    atomic.Pointer[error] // set by fail and keep; not guarded by mu, which is held while a slow disk is written to
-	parked   atomic.Pointer[error] // Fault of book, likewise
+	closeErr error                 // result of close
+	noRoom   atomic.Pointer[error] // log.full, readable without mu
+	fault    atomic.Pointer[error] // set by fail and keep; not guarded by mu, which is held during writes to a slow disk
+	parked   atomic.Pointer[error] // fault of book, readable without mu
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	log        log
 	book       *book.Book[ref]
 	adders     book.Adders
 	clock      clock
 	compacting bool
-	kept       bool          // compaction has stopped, see keptError
-	moving     bool          // compaction writes keys again
-	moved      chan struct{} // closed when moving has changed
-	unopened   bool          // the log does not say yet that the leases of before have run out: see call.opens
+	kept       bool          // compaction has stopped for good, see keptError
+	moving     bool          // compaction is rewriting keys
+	moved      chan struct{} // closed and replaced when moving changes
+	unopened   bool          // the log does not yet record that the earlier leases have run out: see call.opens
 	closed     bool
 }
 
@@ -52,16 +52,16 @@ var (
 	_ queue.Faulty     = (*Queue)(nil)
 )
 
-// call is a method at work, which has the lock of the queue.
+// call is one method call that holds the lock of the queue.
 type call struct {
 	q      *Queue
 	now    time.Time
-	ranOut int64   // leases, before the call
+	ranOut int64   // leases that had run out before the call
 	wake   bool    // there may be more to reserve than before
-	read   readers // to be done after the lock is given back
+	read   readers // reads to do after unlocking
 }
 
-// begin locks the queue for a call, unless it cannot be made.
+// begin locks the queue for a call. It returns an error, without the lock, if the call must not proceed.
 func (q *Queue) begin(ctx context.Context, wrong error) (*call, error) {
 	if err := errors.Join(ctx.Err(), wrong); err != nil {
 		return nil, fmt.Errorf("filequeue: %w", err)
@@ -84,8 +84,8 @@ func (q *Queue) usable() error {
 	return nil
 }
 
-// change is begin for a call that writes a frame of at most this size. It waits for room, if that is being made; one
-// that adds also while compaction is slower than those who add.
+// change is begin for a call that writes a frame of at most size bytes. It waits while room is being made. A call that
+// adds records also waits while compaction is slower than the writers.
 func (q *Queue) change(ctx context.Context, u use, size int, wrong error) (*call, error) {
 	if q.options.ReadOnly {
 		wrong = errors.Join(wrong, ErrReadOnly)
@@ -108,7 +108,7 @@ func (q *Queue) change(ctx context.Context, u use, size int, wrong error) (*call
 			}
 		}
 		if q.log.full != nil && q.lacks(u, size) {
-			q.tidy() // which may make room by the next call
+			q.tidy() // may make room for the next call
 			defer q.mu.Unlock()
 			return nil, q.log.full
 		}
@@ -121,7 +121,7 @@ func (q *Queue) change(ctx context.Context, u use, size int, wrong error) (*call
 	return c, nil
 }
 
-// wait gives the lock back until something is done, or ctx ends. With an error it does not have the lock.
+// wait releases the lock until done is closed or ctx ends. If it returns an error, the lock is not held.
 func (q *Queue) wait(ctx context.Context, done <-chan struct{}) error {
 	q.mu.Unlock()
 	select {
@@ -137,7 +137,7 @@ func (q *Queue) wait(ctx context.Context, done <-chan struct{}) error {
 	return err
 }
 
-// end unlocks the queue and reads what the call wants to have read.
+// end unlocks the queue and does the reads that the call has collected.
 func (c *call) end() error {
 	q := c.q
 	var view *log
@@ -147,15 +147,15 @@ func (c *call) end() error {
 	}
 	if !q.options.ReadOnly {
 		if q.book.RanOut() != c.ranOut && q.usable() == nil && q.log.fits(frameHeader) {
-			_ = c.write(kindRanOut, newFrame(0)) // or the queue has failed
+			_ = c.write(kindRanOut, newFrame(0)) // on failure the queue has failed, see write
 		}
-		if q.log.full == nil || c.now.Sub(q.log.tried) >= askFullDisk { // else Append asks for it
+		if q.log.full == nil || c.now.Sub(q.log.tried) >= askFullDisk { // otherwise Append asks for room
 			q.provide()
 		}
 		q.tidy()
 	}
-	next, _ := q.book.Next(c.now)         // zero is never, for the watchers too
-	q.watchers.WakeAt(q.clock.real(next)) // with the lock: of two calls the later one must have the last word
+	next, _ := q.book.Next(c.now)         // zero means never, as in WakeAt
+	q.watchers.WakeAt(q.clock.real(next)) // under the lock, so that the time of the later call wins
 	wake := q.book.Ripe() || c.wake
 	q.parked.Store(q.book.Fault())
 	q.mu.Unlock()
@@ -172,8 +172,8 @@ func (c *call) end() error {
 	return nil
 }
 
-// write writes the frame of an operation that has been applied. If that fails, the log and the
-// book differ, and the queue has failed.
+// write writes the frame of an operation that the book has already applied. On failure the log and the book differ, so
+// the queue fails.
 func (c *call) write(k kind, b []byte) error {
 	_, err := c.q.log.place(len(b), c.now)
 	if err == nil {
@@ -190,7 +190,7 @@ func (c *call) write(k kind, b []byte) error {
 	return nil
 }
 
-// Settled is of queue.Queue.
+// Settled implements queue.Queue.
 func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 	q.mu.Lock()
 	size := len(q.globals())
@@ -209,7 +209,7 @@ func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 		return false, errors.Join(fmt.Errorf("filequeue: %w", err), c.end())
 	}
 	if q.book.Position() != before && !q.options.ReadOnly {
-		// Places of the new generation must not be counted with those of this one after a restart.
+		// After a restart, places of the new generation must not be counted with those of this one.
 		if err := c.write(kindGlobals, q.globals()); err != nil {
 			return false, errors.Join(err, c.end())
 		}
@@ -217,10 +217,10 @@ func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 	return settled, c.end()
 }
 
-// Watch is of queue.Queue.
+// Watch implements queue.Queue.
 func (q *Queue) Watch(wake func()) (stop func()) { return q.watchers.Watch(wake) }
 
-// Stats is of queue.Queue.
+// Stats implements queue.Queue.
 func (q *Queue) Stats(ctx context.Context) (queue.Stats, error) {
 	c, err := q.begin(ctx, nil)
 	if err != nil {
@@ -230,9 +230,9 @@ func (q *Queue) Stats(ctx context.Context) (queue.Stats, error) {
 	return s, c.end()
 }
 
-// Fault is of queue.Faulty: an error of the disk after which nothing is acknowledged any more, a segment that
-// compaction has kept, or, as long as that lasts, queue.ErrFull for a disk without room, or for parked keys that have
-// used up their share.
+// Fault implements queue.Faulty. It returns an error of the disk after which nothing is acknowledged any more, or a
+// segment that compaction has kept, or queue.ErrFull while the disk has no room or parked keys have used up their
+// share.
 func (q *Queue) Fault() error {
 	for _, err := range []*error{q.fault.Load(), q.noRoom.Load()} {
 		if err != nil {
@@ -245,7 +245,7 @@ func (q *Queue) Fault() error {
 	return nil
 }
 
-// Close is of queue.Queue. It syncs what was written.
+// Close implements queue.Queue. It syncs what was written.
 func (q *Queue) Close() error {
 	q.closing.Do(func() { q.closeErr = q.close() })
 	return q.closeErr
@@ -253,7 +253,7 @@ func (q *Queue) Close() error {
 
 func (q *Queue) close() error {
 	q.cancel()
-	stopped := q.control() // before closed, so that the command under way gets its reply
+	stopped := q.control() // before closed is set, so that a running command gets its reply
 	q.mu.Lock()
 	q.closed = true
 	if q.options.ReadOnly {
@@ -278,8 +278,9 @@ func (q *Queue) close() error {
 	return errors.Join(err, stopped, q.log.close(), q.release())
 }
 
-// writeClose says that everything before is durable, which it has to be first. That costs a second sync, and
-// has damage of the last frames found that would look like a torn end. The caller has the lock.
+// writeClose writes a frame which attests that everything before it is durable, after syncing that. The second sync
+// lets recovery detect damage of the last frames, which would otherwise look like a torn end. The caller holds the
+// lock.
 func (q *Queue) writeClose() error {
 	until := q.log.end()
 	q.mu.Unlock()

@@ -11,15 +11,14 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
 )
 
-// Records that lie next to each other are read at once, up to readBytes, also if there are
-// up to readGap bytes of something else in between. Their bodies share the memory: who keeps
-// one of them keeps readBytes at the most.
+// Records that lie close to each other are read at once, up to readBytes, with gaps of up to readGap bytes. Their
+// bodies share the memory: keeping one body keeps up to readBytes.
 const (
 	readBytes = 64 << 10
 	readGap   = 4 << 10
 )
 
-// area finds a segment by its number. The caller holds files, or Queue.mu.
+// area finds a segment by its number. The caller holds a reader of it, or Queue.mu.
 func (l *log) area(number uint32) (*segment, error) {
 	if len(l.segments) > 0 {
 		if i := int(number) - int(l.segments[0].number); i >= 0 && i < len(l.segments) {
@@ -29,18 +28,17 @@ func (l *log) area(number uint32) (*segment, error) {
 	return nil, &CorruptError{Segment: number, Reason: "records lie in it, and it is not there"}
 }
 
-// wanted is a record to be read.
+// wanted is a record to read.
 type wanted struct {
 	rec  book.Rec[ref]
 	into *queue.Record
 }
 
-// snapshot is the segments as they are; the caller holds Queue.mu. A reader takes it together with
-// files, which keeps them open.
+// snapshot copies the list of segments; the caller holds Queue.mu. The reader keeps the files open through
+// segment.readers of the oldest one.
 func (l *log) snapshot() *log { return &log{segments: slices.Clone(l.segments)} }
 
-// read reads records. The caller has made sure that the segments
-// stay open.
+// read reads records. The caller makes sure that the segments stay open.
 func (l *log) read(all []wanted) error {
 	sorted := make([]*wanted, len(all))
 	for i := range all {
@@ -113,15 +111,15 @@ func (l *log) keyAt(at position) (string, error) {
 	return string(b[recordHeader:end]), nil
 }
 
-// readers collects the records of a call and reads them after the lock is given back.
+// readers collects the reads of a call, which are done after unlocking.
 type readers struct{ all []wanted }
 
-// add has a record read into into, which must stay where it is.
+// add schedules a read of rec into into, which must not move.
 func (r *readers) add(rec book.Rec[ref], into *queue.Record) {
 	r.all = append(r.all, wanted{rec: rec, into: into})
 }
 
-// addAll has records read, and returns where they will be.
+// addAll schedules reads of records, and returns where they will be.
 func (r *readers) addAll(recs []book.Rec[ref]) []queue.Record {
 	if len(recs) == 0 {
 		return nil

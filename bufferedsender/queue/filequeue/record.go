@@ -11,27 +11,27 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// ref is where a record lies.
+// ref is the location of a record in the log.
 type ref struct {
 	segment, offset uint32
 	length          uint32 // of key and body
 }
 
-// Bytes is of book.Ref.
+// Bytes implements book.Ref.
 func (r ref) Bytes() int { return int(r.length) }
 
-// A record is
+// The format of a record is
 //
 //	crc u32, length of the body u32, length of the key u16, op u8, class u8, index u32,
 //	seq u64, since i64, adder [16], number u64, key, body
 //
-// The checksum is that of what follows it.
+// The checksum covers what follows it.
 const recordHeader = 56
 
-// noSince stands for a record that came about when it was appended.
+// noSince marks a record without Since.
 const noSince = math.MinInt64
 
-// ops is how operations are written. The order is for ever.
+// ops maps operations to their codes in the log. The order is part of the format.
 var ops = []models.ActionType{"", models.ActionTypeUpload, models.ActionTypeMerge, models.ActionTypeMergeOrUpload, models.ActionTypeDelete}
 
 func opOf(op models.ActionType) uint8 {
@@ -40,7 +40,7 @@ func opOf(op models.ActionType) uint8 {
 			return uint8(i) //nolint:gosec // a few
 		}
 	}
-	return 0 // queue.CheckCall has seen to it
+	return 0 // queue.CheckCall refuses other operations
 }
 
 func recordSize(r *queue.Record) int { return recordHeader + len(r.Key) + len(r.Body) }
@@ -93,8 +93,8 @@ func decodeRecord(b []byte) (r queue.Record, err error) {
 	return r, nil
 }
 
-// change reads a record of a frame, of which the payload begins at base in its segment, for the
-// book. It does not look at the checksum: that of the frame was right.
+// change reads a record from a frame whose payload begins at base in its segment, and returns it for the book. It does
+// not verify the checksum of the record, because that of the frame was right.
 func (d *decoder) change(base position) (c book.Change[ref]) {
 	at := d.at
 	b := d.bytes(recordHeader)

@@ -21,27 +21,27 @@ type recovery struct {
 
 	id      queue.ID
 	numbers []uint32 // of the segments, contiguous
-	ends    []int64  // where their frames end, of those that have been read
+	ends    []int64  // where the frames of each segment end that was read
 	empty   []string // files of segments that were being made
-	old     []string // files in front of where the log begins
+	old     []string // files before the first segment of the log
 	created time.Time
 
 	book    *book.Book[ref]
 	adders  book.Adders
 	first   uint32 // see header.first
 	last    time.Time
-	durable position           // the largest of all frames
+	durable position           // the largest durable position of all frames
 	opened  map[uint32]fs.File // for keyAt
 	current uint32             // the segment in data
 	data    []byte
 	changes []book.Change[ref]
 
 	end   position // of the log
-	torn  int64    // bytes behind it that are to be cut off
-	ahead uint32   // the segment that was prepared to be next, 0: none
+	torn  int64    // bytes behind the end to cut off
+	ahead uint32   // the prepared next segment, 0: none
 	cut   []string // segments behind the end
 
-	salvage *RepairReport // nil: refuse what is damaged
+	salvage *RepairReport // nil: refuse damage
 }
 
 // run reads the log. It changes nothing on the disk.
@@ -51,7 +51,7 @@ func (r *recovery) run() error {
 	if err := r.list(); err != nil || len(r.numbers) == 0 {
 		return err
 	}
-	// The times of all frames have to be later than the start of the book.
+	// The times of all frames must be later than the start of the book.
 	r.book = book.New[ref](r.created.Add(-queue.MaxSkew))
 	prev := int64(-1)
 	for i := range r.numbers {
@@ -71,7 +71,7 @@ func (r *recovery) run() error {
 	return nil
 }
 
-// close ends all reading: what openFiles needs of the segments is in numbers, ends and end.
+// close closes the files. openFiles needs only numbers, ends and end.
 func (r *recovery) close() {
 	for _, f := range r.opened {
 		_ = f.Close() // it was only read
@@ -138,7 +138,7 @@ func (r *recovery) list() error {
 		}
 	}
 	if len(r.numbers) > 0 {
-		r.created = time.Unix(0, headers[r.numbers[0]].created) // 1970 if it cannot be read
+		r.created = time.Unix(0, headers[r.numbers[0]].created) // 1970 if the header cannot be read
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (r *recovery) header(n uint32) (h header, ok bool, err error) {
 	return decodeHeader(b)
 }
 
-// unused loads a segment, and reports whether there is nothing in it behind its header.
+// unused loads a segment, and reports whether it is empty behind its header.
 func (r *recovery) unused(n uint32) (bool, error) {
 	if err := r.load(n); err != nil {
 		return false, err
@@ -175,7 +175,7 @@ func (r *recovery) readAt(n uint32, b []byte, at int64) (int, error) {
 	return f.(io.ReaderAt).ReadAt(b, at)
 }
 
-// load reads a segment.
+// load reads a segment into data.
 func (r *recovery) load(n uint32) error {
 	if r.current == n {
 		return nil
@@ -196,8 +196,8 @@ func (r *recovery) load(n uint32) error {
 	return nil
 }
 
-// segment reads a segment, and returns where it ends. done says that the log ends in it. prev is where the
-// one before ended, -1 for the first.
+// segment replays a segment, and returns where its frames end. done is set if the log ends in it. prev is where the
+// previous segment ended, -1 for the first.
 func (r *recovery) segment(i int, prev int64) (end int64, done bool, err error) {
 	n := r.numbers[i]
 	if err := r.load(n); err != nil {
@@ -230,7 +230,7 @@ func (r *recovery) segment(i int, prev int64) (end int64, done bool, err error) 
 	}
 	r.end = position{n, uint32(end)} //nolint:gosec // see maxFrame
 	if r.salvage != nil {
-		return end, false, nil // a link that does not fit shows that frames are missing, and which cannot be known
+		return end, false, nil // a link that does not fit shows that frames are missing, but not which
 	}
 	return r.ending(i, end)
 }
@@ -242,8 +242,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// ending decides what the end of the frames of a segment is: that of the segment, that of the
-// log, or damage. What cannot be read is neither: it is an error, and nothing is cut off for it.
+// ending decides whether the end of the frames of a segment is the end of the segment, the end of the log, or damage. A
+// read error is none of these: it is returned, and nothing is cut off.
 func (r *recovery) ending(i int, end int64) (_ int64, done bool, err error) {
 	n, at := r.numbers[i], r.end
 	rest := r.data[min(end, int64(len(r.data))):]
@@ -283,7 +283,7 @@ func (r *recovery) ending(i int, end int64) (_ int64, done bool, err error) {
 	return end, true, nil
 }
 
-// link returns where a segment says that the one before it ends; false if it does not say so.
+// link returns where the previous segment ended according to segment n; false if n has no valid link.
 func (r *recovery) link(n uint32) (prev int64, ok bool, err error) {
 	b := make([]byte, headerSize+frameHeader+8)
 	if got, err := r.readAt(n, b, 0); got < len(b) {
@@ -296,7 +296,7 @@ func (r *recovery) link(n uint32) (prev int64, ok bool, err error) {
 	return int64(le.Uint64(f.payload)), true, nil //nolint:gosec // see log.place
 }
 
-// readError is the error of a read that got too little; nil if the file is just not longer.
+// readError returns the error of a short read; nil if the file is just shorter.
 func readError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -304,8 +304,8 @@ func readError(err error) error {
 	return err
 }
 
-// attested reports whether a frame of the segment that is loaded, at from or behind it, says that the log was
-// durable beyond a position.
+// attested reports whether a valid frame of the loaded segment, at from or behind it, proves that the log was durable
+// beyond a position.
 func (r *recovery) attested(at position, from int64) bool {
 	seed := seedOf(r.id, r.current)
 	for {
@@ -349,7 +349,7 @@ func keyIn(b []byte, at int) (string, bool) {
 	return string(b[at+recordHeader : end]), true
 }
 
-// replay does again what a frame says. False: it makes no sense.
+// replay applies a frame to the book. It returns false if the frame makes no sense.
 func (r *recovery) replay(f *frame) (ok bool, err error) {
 	r.book.Era = f.at.segment
 	switch f.kind {

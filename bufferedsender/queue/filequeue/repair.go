@@ -14,28 +14,28 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// RepairReport is what a Repair has found. The zero value means that there was nothing to do.
+// RepairReport is the result of Repair. The zero value means that there was nothing to repair.
 type RepairReport struct {
-	// Damaged are the files of the directory in which something was wrong, under the names
-	// under which they are kept aside. Remove them when nobody wants to look into them any more.
+	// Damaged are the damaged files, under the names of their copies in the directory. Remove the copies when you no
+	// longer need them.
 	Damaged []string
-	// Missing are files that were not there.
+	// Missing are log files that were missing.
 	Missing []string
-	// Dropped is how many bytes could not be read, Broken how many places that is.
+	// Dropped is the number of unreadable bytes, Broken the number of unreadable places.
 	Dropped int64
 	Broken  int
-	// Frames is how many operations were read, and Keys how many keys are in the queue after
-	// them. What the others had appended is lost; what they had settled may be sent again; a key whose newest record
-	// is among them has an older one.
+	// Frames is the number of operations read, and Keys the number of keys in the queue after them. Records appended by
+	// unreadable operations are lost; settled ones may be sent again; a key whose newest record was lost has an older
+	// one.
 	Frames int
 	Keys   int
 }
 
-// Repair salvages what can be read of a queue that Open refuses with a *CorruptError. Nobody may
-// have it open. It writes the log anew, and keeps copies of the files that were damaged. A crash leaves it to be
-// done again. A queue that Open accepts is not changed.
+// Repair salvages the readable part of a queue that Open refuses with a *CorruptError. No process may have the queue
+// open. It writes a new log, and keeps copies of the damaged files. After a crash, run it again. A queue that Open
+// accepts is not changed.
 //
-// The documents of what is lost have to be added again: if it is not known which, all.
+// Add the lost documents again; if you do not know which they are, add all.
 func Repair(dir string, opts *Options) (RepairReport, error) {
 	options, err := opts.withDefaults()
 	if err != nil {
@@ -53,7 +53,7 @@ func Repair(dir string, opts *Options) (RepairReport, error) {
 	return report, errors.Join(err, release())
 }
 
-// repair is Repair for a folder that is locked.
+// repair is Repair for a locked folder.
 func repair(dir disk.Folder, options Options) (report RepairReport, err error) {
 	r := recovery{dir: dir, options: &options}
 	var corrupt *CorruptError
@@ -89,8 +89,8 @@ func removeRepairs(dir disk.Folder) error {
 	return nil
 }
 
-// skip finds the next frame that can be read, and counts what is in front of it. Zeros at the end of a segment
-// are no damage.
+// skip finds the next readable frame, and counts the bytes before it as dropped. Zeros at the end of a segment are not
+// damage.
 func (r *recovery) skip(n uint32, at int64, seed uint32) (frame, bool) {
 	rest := r.data[min(at, int64(len(r.data))):]
 	f, ok := nextFrame(r.data, n, at, seed)
@@ -105,7 +105,7 @@ func (r *recovery) skip(n uint32, at int64, seed uint32) (frame, bool) {
 	return f, ok
 }
 
-// salvaged counts a frame.
+// salvaged counts a frame as read, or as broken if it could not be replayed.
 func (r *recovery) salvaged(f *frame, ok bool) {
 	if ok {
 		r.salvage.Frames++
@@ -116,7 +116,7 @@ func (r *recovery) salvaged(f *frame, ok bool) {
 	r.damaged(f.at.segment)
 }
 
-// damaged notes a segment in which something is wrong.
+// damaged records a damaged segment.
 func (r *recovery) damaged(n uint32) {
 	if name := damagedName(n); !slices.Contains(r.salvage.Damaged, name) {
 		r.salvage.Damaged = append(r.salvage.Damaged, name)
@@ -127,7 +127,7 @@ func damagedName(n uint32) string {
 	return damagedPrefix + strings.TrimPrefix(segmentName(n), segmentPrefix)
 }
 
-// rewrite writes a log that has the state of a book, behind one that is damaged.
+// rewrite writes a new log with the state of a book, behind a damaged log.
 type rewrite struct {
 	dir     disk.Folder
 	options *Options
@@ -157,12 +157,12 @@ func (w *rewrite) run() (err error) {
 	if err := w.writeAll(); err != nil {
 		return err
 	}
-	for _, n := range w.numbers { // the last one is what makes the log begin here
+	for _, n := range w.numbers { // with the last rename the log begins at the new segments
 		if err := errors.Join(w.dir.Rename(repairName(n), segmentName(n)), w.dir.SyncNames()); err != nil {
 			return err
 		}
 	}
-	err = w.q.log.close() // Windows does not remove what is open
+	err = w.q.log.close() // Windows does not remove open files
 	w.q.log.segments = nil
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func (w *rewrite) keep(name string) error {
 		return err
 	}
 	defer from.Close()
-	if old, err := w.dir.Open(name); err == nil { // of a Repair that was cut short
+	if old, err := w.dir.Open(name); err == nil { // left by an interrupted Repair
 		if err := errors.Join(old.Close(), w.dir.Remove(name)); err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func (w *rewrite) keep(name string) error {
 	return errors.Join(err, to.Close(), w.dir.SyncNames())
 }
 
-// openOld opens the old segments, with holes where some are missing.
+// openOld opens the old segments; missing ones stay empty.
 func (w *rewrite) openOld() error {
 	l := &w.q.log
 	for n := w.r.first; n > 0 && n < w.r.numbers[0]; n++ {
@@ -222,7 +222,7 @@ func (w *rewrite) openOld() error {
 	return nil
 }
 
-// writeAll writes what is in the book.
+// writeAll writes the whole content of the book.
 func (w *rewrite) writeAll() error {
 	entries := w.r.book.Inspect(w.now, 0, nil, math.MaxInt)
 	w.report.Keys = len(entries)
@@ -270,7 +270,7 @@ func positionOf(e *book.Entry[ref]) position {
 	return position{}
 }
 
-// begin makes the next segment, with a link to the one before. Its header comes last.
+// begin makes the next segment, with a link to the previous one. The header is written last, by finish.
 func (w *rewrite) begin(n uint32) error {
 	area, err := w.dir.Allocate(repairName(n), int64(w.options.SegmentBytes))
 	if err != nil {
@@ -281,7 +281,7 @@ func (w *rewrite) begin(n uint32) error {
 	return w.put(kindLink, appendI64(newFrame(8), prev))
 }
 
-// frame writes a frame, into the next segment if there is no room in this one.
+// frame writes a frame, into a new segment if this one has no room.
 func (w *rewrite) frame(k kind, b []byte) error {
 	if w.used+int64(len(b)) > int64(w.options.SegmentBytes) {
 		if err := w.finish(w.r.first); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
 )
 
-// Reserve is of queue.Queue. What it leases is written, so that it counts as run out if the process
-// ends before it is settled, but not synced.
+// Reserve implements queue.Queue. The leases are written but not synced: if the process ends before they are settled,
+// they count as run out.
 func (q *Queue) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
 	c, err := q.reserving(ctx, 0, &want, queue.CheckWant(&want))
 	if err != nil {
@@ -24,8 +24,8 @@ func (q *Queue) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, er
 	return leases, nil
 }
 
-// reserving is change for a reservation, behind something of a size. On a full disk it lowers want.Keys to what the
-// rest of the head has room for, commits included.
+// reserving is change for a reservation that follows size bytes of other data. On a full disk it lowers want.Keys to
+// the number for which the head has room, including their commits.
 func (q *Queue) reserving(ctx context.Context, size int, want *queue.Want, wrong error) (*call, error) {
 	if wrong == nil {
 		q.mu.Lock()
@@ -45,7 +45,7 @@ func reserveSize(want *queue.Want) int {
 
 func (c *call) reserve(want *queue.Want) ([]queue.Lease, error) {
 	q := c.q
-	q.book.Advance(c.now) // which may end the reservation
+	q.book.Advance(c.now) // may end this reservation
 	repeated := q.book.Reserved(want.Token)
 	found := q.book.Reserve(c.now, want)
 	if len(found) == 0 {
@@ -81,14 +81,14 @@ func (c *call) reserve(want *queue.Want) ([]queue.Lease, error) {
 	return leases, c.write(kindReserve, b)
 }
 
-// What a reservation says of itself.
+// Flags of a reservation.
 const (
-	asSuspects = 1 // in logs from before there were request frames, see DESIGN.md
-	inCompany  = 2 // its holder has been given something else, too
+	asSuspects = 1 // only in logs older than request frames, see DESIGN.md
+	inCompany  = 2 // its holder was also given something else
 )
 
-// latest returns where the record lies that stays in the log for longest. It stands for the key: an
-// earlier one may be gone with its segment while this one is still there to be leased.
+// latest returns the position of the record that stays in the log the longest. It stands for the key: a segment with an
+// earlier record may be removed while the key can still be leased.
 func latest(recs []book.Rec[ref]) (at position) {
 	for i := range recs {
 		if p := (position{recs[i].Ref.segment, recs[i].Ref.offset}); at.before(p) {
@@ -98,14 +98,14 @@ func latest(recs []book.Rec[ref]) (at position) {
 	return at
 }
 
-// named fills in the keys, when the records have been read.
+// named fills in the keys after the records have been read.
 func named(leases []queue.Lease) {
 	for i := range leases {
 		leases[i].Key = leases[i].Records[0].Key
 	}
 }
 
-// replayReserve does again what a frame says.
+// replayReserve applies the frame of a reservation.
 func (r *recovery) replayReserve(f *frame) (bool, error) {
 	d := decoder{b: f.payload}
 	var want queue.Want
@@ -129,7 +129,7 @@ func (r *recovery) replayReserve(f *frame) (bool, error) {
 			if r.salvage == nil && at.segment >= r.numbers[0] {
 				return false, nil
 			}
-			continue // in a segment that is gone, as all of the records: a state of the key follows, or it was settled
+			continue // the segment was removed with all records: a state of the key follows, or the key was settled
 		}
 		keys, records = append(keys, key), append(records, count)
 	}

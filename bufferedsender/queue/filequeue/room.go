@@ -10,28 +10,29 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// A queue that has filled its volume can only make room by writing: commits, and then that a segment is not needed any
-// more. So a file of the size of a segment is kept for that. It becomes the next segment when there is no room for one
-// otherwise, and until there is one again Append is refused. How the room is shared then is what use decides.
+// A queue that has filled its volume can only make room by writing: first commits, then the frames that let it remove a
+// segment. A reserve file of the size of a segment is kept for these. When there is no room for another segment, the
+// reserve file becomes the next one, and Append is refused until a new reserve exists. Until then, use decides which
+// frames may take the remaining room.
 
-// reserveName is the file that is kept.
+// reserveName is the name of the reserve file.
 const reserveName = "reserve"
 
-// use is what a frame is for. Each use leaves room for those behind it while the disk is full.
+// use is the purpose of a frame. While the disk is full, each use leaves the room that the uses after it need.
 type use uint8
 
 const (
-	adds    use = iota // Append, for which there is no room then
-	spends             // reservations, Park: they leave what writing the oldest segment again takes
-	extends            // of leases: they leave the commits of all that is leased
-	makes              // commits, Drop, Unpark, Pause: they leave what removing a segment takes
-	removes            // a segment: all that there is
+	adds    use = iota // Append, refused while the disk is full
+	spends             // reservations, Park: leave what rewriting the oldest segment takes
+	extends            // of leases: leave the commits of everything leased
+	makes              // commits, Drop, Unpark, Pause: leave what removing a segment takes
+	removes            // removing a segment: may use everything
 )
 
-// commitBytes is what the commit of a lease takes, about, with a key of some length.
+// commitBytes is about how many bytes the commit of a lease takes, with a key of usual length.
 const commitBytes = 128
 
-// left is how many bytes can be written.
+// left returns how many bytes can be written.
 func (l *log) left() int {
 	n := l.options.SegmentBytes - int(l.head().used)
 	if l.next != nil {
@@ -40,7 +41,7 @@ func (l *log) left() int {
 	return n
 }
 
-// keeps is how many bytes of them a use leaves to others.
+// keeps returns how many of these bytes a use leaves to others.
 func (q *Queue) keeps(u use) (n int) {
 	if q.log.full == nil || u == removes {
 		return 0
@@ -55,7 +56,7 @@ func (q *Queue) keeps(u use) (n int) {
 	return n
 }
 
-// oldestLives is about what the state of all takes that depends on the oldest segment.
+// oldestLives returns about how many bytes the states of all keys take that depend on the oldest segment.
 func (q *Queue) oldestLives() int {
 	l := &q.log
 	keys, _, _ := q.book.Size()
@@ -65,7 +66,7 @@ func (q *Queue) oldestLives() int {
 	return min(int(q.lives()/int64(keys))*q.book.Older(l.segments[0].number), l.options.SegmentBytes)
 }
 
-// lacks reports whether there is no room for a frame.
+// lacks reports whether a frame has no room.
 func (q *Queue) lacks(u use, size int) bool {
 	l := &q.log
 	switch {
@@ -77,12 +78,12 @@ func (q *Queue) lacks(u use, size int) bool {
 	return l.full != nil && l.left()-size-frameHeader < q.keeps(u)
 }
 
-// isShort reports whether an error says that there is no room for a segment.
+// isShort reports whether an error means that there is no room for a segment.
 func isShort(err error) bool {
 	return disk.Full(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// provide has the next segment made unless it is there, and what is kept behind it. The caller has the lock.
+// provide starts making the next segment and the reserve file, unless they exist. The caller holds the lock.
 func (q *Queue) provide() {
 	l := &q.log
 	if l.next != nil && l.reserved || l.making || l.failed != nil || q.closed {
@@ -127,7 +128,7 @@ func (q *Queue) provide() {
 	})
 }
 
-// prepareOfReserve makes the next segment of what is kept, which takes no room.
+// prepareOfReserve makes the next segment from the reserve file, which takes no more room.
 func (l *log) prepareOfReserve(number, first uint32) (*segment, error) {
 	name := segmentName(number)
 	if err := l.dir.Rename(reserveName, name); err != nil {
@@ -140,7 +141,7 @@ func (l *log) prepareOfReserve(number, first uint32) (*segment, error) {
 	return l.begin(area, number, first)
 }
 
-// keepReserve makes the file that is kept.
+// keepReserve makes the reserve file.
 func (l *log) keepReserve() error {
 	area, err := l.dir.Allocate(reserveName, int64(l.options.SegmentBytes))
 	if err != nil {
@@ -149,7 +150,7 @@ func (l *log) keepReserve() error {
 	return area.Close()
 }
 
-// findReserve takes the file over that is kept. One of another size, which a crash has left, is made again.
+// findReserve takes over an existing reserve file. One of another size, left by a crash, is made again.
 func (l *log) findReserve() error {
 	f, err := l.dir.Open(reserveName)
 	if errors.Is(err, fs.ErrNotExist) {

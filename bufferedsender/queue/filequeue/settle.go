@@ -11,8 +11,8 @@ import (
 
 func duration(ns int64) time.Duration { return time.Duration(ns) }
 
-// Settle is of queue.Queue. What it has ended is written but not synced: if the machine stops,
-// some of it is sent again.
+// Settle implements queue.Queue. The ends are written but not synced: if the machine stops, some of the records are
+// sent again.
 func (q *Queue) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
 	c, err := q.change(ctx, makes, settleSize(ends), queue.CheckEnds(ends))
 	if err != nil {
@@ -25,7 +25,7 @@ func (q *Queue) Settle(ctx context.Context, ends ...queue.End) (stale, failed []
 	return stale, nil, nil
 }
 
-// Exchange is of queue.Exchanger.
+// Exchange implements queue.Exchanger.
 func (q *Queue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
 	wrong := errors.Join(queue.CheckWant(&want), queue.CheckEnds(ends))
 	c, err := q.reserving(ctx, settleSize(ends)+frameHeader, &want, wrong)
@@ -38,7 +38,7 @@ func (q *Queue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End
 	}
 	leases, err = c.reserve(&want)
 	if err = errors.Join(err, c.end()); err != nil {
-		return nil, stale, nil, err // what was leased runs out
+		return nil, stale, nil, err // the new leases run out
 	}
 	named(leases)
 	return leases, stale, nil, nil
@@ -82,13 +82,13 @@ func (c *call) settle(ends []queue.End) (stale []queue.Lease, err error) {
 	return stale, c.write(kindSettle, b)
 }
 
-// The flags of an end. Most ends are commits of one reservation, and are written as that.
+// Flags of an end. Most ends are commits of one reservation; these need neither token nor details.
 const (
-	endToken   = 1 << 4 // another token than that of the end before
+	endToken   = 1 << 4 // the token differs from that of the previous end
 	endDetails = 1 << 5
 	endAgain   = 1 << 6
-	// Nothing of the key is left. Who replays a log without its beginning may have something else of
-	// the key, which a state that follows would correct if the key were still there.
+	// No record of the key is left. A replay of a log whose beginning was removed may still find records of the key,
+	// because no state frame follows for a key that is gone.
 	endLast = 1 << 7
 	endFate = 1<<4 - 1
 )
@@ -159,7 +159,7 @@ func (r *recovery) replaySettle(f *frame) bool {
 	return true
 }
 
-// Extend is of queue.Queue.
+// Extend implements queue.Queue.
 func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lease) (lost []queue.Lease, err error) {
 	var wrong error
 	if d <= 0 {
@@ -174,7 +174,7 @@ func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lea
 		return nil, err
 	}
 	late := q.book.Extend(c.now, d, leases)
-	var frames [2][]byte // of those that are extended, and of those that are requested, too
+	var frames [2][]byte // of leases that are only extended, and of those that are also requested
 	for i := range leases {
 		if len(late) > 0 && late[0] == i {
 			late = late[1:]

@@ -8,14 +8,14 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
 )
 
-// states is a frame with all that is known of some keys, on its way into the log.
+// states is a frame under construction, with the full state of some keys.
 type states struct {
 	q     *Queue
 	b     []byte
 	keys  []string
 	recs  [][]int // where the records of each key begin in b, in the order of book.Uses
-	near  *frame  // which is in memory
-	reads int     // of records that are not in it
+	near  *frame  // a frame in memory, in which most records are
+	reads int     // records read from elsewhere
 }
 
 const statesHeader = 4
@@ -49,7 +49,7 @@ func (s *states) add(now time.Time, key string) error {
 	s.b = le.AppendUint64(s.b, st.LeasedPlace)
 	s.b = le.AppendUint64(s.b, st.ParkedPlace)
 	s.b = le.AppendUint32(s.b, st.LeasedGen)
-	company := 1 // as many as a reservation had, once
+	company := 1 // former versions wrote the number of keys of the reservation
 	if st.Company {
 		company++
 	}
@@ -68,7 +68,7 @@ func (s *states) add(now time.Time, key string) error {
 	return err
 }
 
-// stateSize returns what the state of a key needs in a frame, at the most. The caller has the lock.
+// stateSize returns the maximum size of a key's state in a frame. The caller holds the lock.
 func (q *Queue) stateSize(now time.Time, key string) int {
 	const numbers = 256 // all of them, and the lengths of the texts
 	st, ok := q.book.State(now, key)
@@ -76,11 +76,11 @@ func (q *Queue) stateSize(now time.Time, key string) int {
 		return numbers + len(key)
 	}
 	size := numbers + len(key) + min(len(st.Reason), maxText) + min(len(st.ReplacedReason), maxText) + min(len(st.Name), maxText)
-	q.book.Uses(key, func(r *book.Rec[ref]) { size += recordHeader + int(r.Ref.length) }) // there is such a key
+	q.book.Uses(key, func(r *book.Rec[ref]) { size += recordHeader + int(r.Ref.length) }) // the key exists
 	return size
 }
 
-// records copies records from where they lie.
+// records copies records from the log.
 func (s *states) records(recs []book.Rec[ref]) error {
 	s.b = appendInt(s.b, len(recs))
 	for i := range recs {
@@ -101,7 +101,7 @@ func (s *states) records(recs []book.Rec[ref]) error {
 	return nil
 }
 
-// fetch copies what lies at a place of the log.
+// fetch copies the bytes at a reference.
 func (s *states) fetch(raw []byte, r ref) error {
 	if f := s.near; f != nil && r.segment == f.at.segment && r.offset >= f.at.offset+frameHeader {
 		if at := int64(r.offset) - int64(f.at.offset) - frameHeader; at+int64(len(raw)) <= int64(len(f.payload)) {
@@ -120,7 +120,7 @@ func (s *states) fetch(raw []byte, r ref) error {
 	return nil
 }
 
-// write writes the frame, and has the book look for the records there.
+// write writes the frame, and updates the references of the book to it.
 func (s *states) write(c *call) error {
 	if len(s.keys) == 0 {
 		return nil
@@ -195,7 +195,7 @@ func (r *recovery) replayState(f *frame) bool {
 	return !d.bad
 }
 
-// globals is a frame with what is known of no key.
+// globals returns a frame with the state that belongs to no key.
 func (q *Queue) globals() []byte { return appendGlobals(newFrame(64), q.book.Globals(), q.log.first) }
 
 func appendGlobals(b []byte, g book.Globals, first uint32) []byte {
@@ -218,7 +218,7 @@ func (r *recovery) replayGlobals(f *frame) bool {
 	return true
 }
 
-// payloadAt is where the payload of a frame begins.
+// payloadAt returns the position of a frame's payload.
 func (f *frame) payloadAt() position { return position{f.at.segment, f.at.offset + frameHeader} }
 
 func (r *recovery) replayCall(f *frame) bool {
@@ -258,8 +258,8 @@ func (r *recovery) replayCall(f *frame) bool {
 	return true
 }
 
-// addersFrame is what is remembered of adders, for a log whose beginning is removed: those of an earlier
-// process may still be repeated, by whoever has kept their calls.
+// addersFrame returns a frame with the last call of each adder, for a log whose beginning is removed: a caller that
+// kept a call of an earlier process may still repeat it.
 func (q *Queue) addersFrame() []byte {
 	b := newFrame(1 << 10)
 	q.adders.Each(func(adder queue.ID, number uint64, at time.Time, r queue.Receipt) {

@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
 )
 
-// Inspect is of queue.Admin.
+// Inspect implements queue.Admin.
 func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Entry, error) {
 	now, err := q.begin(ctx, nil)
 	if err != nil {
@@ -49,28 +49,28 @@ func shown(what *queue.Inspection, recs []book.Rec[*record]) []queue.Record {
 	return records
 }
 
-// Park is of queue.Admin.
+// Park implements queue.Admin.
 func (q *Queue) Park(ctx context.Context, reason string, keys ...string) (int, error) {
 	return q.change(ctx, func(now time.Time) int { return q.book.Park(now, reason, keys) })
 }
 
-// Unpark is of queue.Admin.
+// Unpark implements queue.Admin.
 func (q *Queue) Unpark(ctx context.Context, keys ...string) (int, error) {
 	return q.change(ctx, func(now time.Time) int { return q.book.Unpark(now, keys) })
 }
 
-// Drop is of queue.Admin.
+// Drop implements queue.Admin.
 func (q *Queue) Drop(ctx context.Context, keys ...string) (int, error) {
 	return q.change(ctx, func(now time.Time) int { return q.book.Drop(now, keys) })
 }
 
-// Pause is of queue.Admin.
+// Pause implements queue.Admin.
 func (q *Queue) Pause(ctx context.Context, reason string) error {
 	_, err := q.change(ctx, func(time.Time) int { q.book.Pause(reason); return 0 })
 	return err
 }
 
-// Resume is of queue.Admin.
+// Resume implements queue.Admin.
 func (q *Queue) Resume(ctx context.Context) error {
 	_, err := q.change(ctx, func(time.Time) int { q.book.Resume(); return 0 })
 	return err
@@ -85,7 +85,7 @@ func (q *Queue) change(ctx context.Context, do func(now time.Time) int) (int, er
 	return do(now), nil
 }
 
-// Destroy is of queue.Admin.
+// Destroy implements queue.Admin.
 func (q *Queue) Destroy(ctx context.Context) error {
 	if _, err := q.begin(ctx, nil); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (q *Queue) Destroy(ctx context.Context) error {
 	return q.Close()
 }
 
-// Contains is of queue.Membership.
+// Contains implements queue.Membership.
 func (q *Queue) Contains(ctx context.Context, keys ...string) ([]bool, error) {
 	if _, err := q.begin(ctx, nil); err != nil {
 		return nil, err

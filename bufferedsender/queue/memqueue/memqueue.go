@@ -14,22 +14,22 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/watch"
 )
 
-// Options bound a Queue. nil and the zero value mean no bounds.
+// Options holds the bounds of a Queue. nil and the zero value mean no bounds.
 type Options struct {
-	// MaxKeys is how many keys may wait or be leased, and how many more may be parked. Defaults to any number.
+	// MaxKeys is how many keys may wait or be leased, and how many more may be parked. Defaults to no bound.
 	MaxKeys int
-	// MaxBytes is the size of all keys and bodies that wait or are leased, and as much again may be parked. Defaults
-	// to any.
+	// MaxBytes is the size of all keys and bodies that may wait or be leased, and as many bytes more may be parked.
+	// Defaults to no bound.
 	MaxBytes int64
 }
 
-// Queue is a queue.Queue, with all the second interfaces. It is safe for concurrent use, and
-// any number of senders may share it. No method blocks.
+// Queue is a queue.Queue with all optional interfaces. It is safe for concurrent use, and any number of senders may
+// share it. No method blocks.
 type Queue struct {
 	watchers watch.Watchers
-	fault    atomic.Pointer[error] // that of book, nil for none
+	fault    atomic.Pointer[error] // fault of book, nil for none
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	book   *book.Book[*record]
 	adders book.Adders
 	closed bool
@@ -43,13 +43,13 @@ var (
 	_ queue.Faulty     = (*Queue)(nil)
 )
 
-// record is where a record lies.
+// record is the reference of book to a record: the record itself.
 type record struct{ queue.Record }
 
-// Bytes is the size of key and body.
+// Bytes returns the size of key and body.
 func (r *record) Bytes() int { return len(r.Key) + len(r.Body) }
 
-// New returns an empty queue. The error says which option is wrong.
+// New returns an empty queue. The error names the wrong option.
 func New(opts *Options) (*Queue, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -62,7 +62,8 @@ func New(opts *Options) (*Queue, error) {
 	return q, nil
 }
 
-// begin locks the queue for a call, unless the call cannot be made.
+// begin locks the queue for a call. It returns an error, without the lock, if ctx has ended, wrong is not nil, or the
+// queue is closed.
 func (q *Queue) begin(ctx context.Context, wrong error) (now time.Time, err error) {
 	if err := errors.Join(ctx.Err(), wrong); err != nil {
 		return time.Time{}, fmt.Errorf("memqueue: %w", err)
@@ -75,11 +76,11 @@ func (q *Queue) begin(ctx context.Context, wrong error) (now time.Time, err erro
 	return time.Now(), nil
 }
 
-// end unlocks it. wake says that there may be more to reserve than before.
+// end unlocks the queue. wake declares that there may be more to reserve than before.
 func (q *Queue) end(wake bool) {
-	next, _ := q.book.Next(time.Now()) // zero is never, for the watchers too
+	next, _ := q.book.Next(time.Now()) // zero means never, as in WakeAt
 	wake = q.book.Ripe() || wake
-	q.watchers.WakeAt(next) // with the lock: of two calls the later one must have the last word
+	q.watchers.WakeAt(next) // under the lock, so that the time of the later call wins
 	q.fault.Store(q.book.Fault())
 	q.mu.Unlock()
 	if wake {
@@ -87,7 +88,7 @@ func (q *Queue) end(wake bool) {
 	}
 }
 
-// Append is of queue.Queue.
+// Append implements queue.Queue.
 func (q *Queue) Append(ctx context.Context, call queue.Call) (queue.Receipt, error) {
 	now, err := q.begin(ctx, queue.CheckCall(&call))
 	if err != nil {
@@ -134,7 +135,7 @@ func change(r queue.Record) book.Change[*record] {
 	return c
 }
 
-// number gives the changes their numbers.
+// number assigns sequence numbers to the changes.
 func (q *Queue) number(changes []book.Change[*record]) {
 	first := q.book.NextSeq(len(changes))
 	for i := range changes {
@@ -168,7 +169,7 @@ func out(recs []book.Rec[*record]) []queue.Record {
 	return records
 }
 
-// Reserve is of queue.Queue.
+// Reserve implements queue.Queue.
 func (q *Queue) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
 	now, err := q.begin(ctx, queue.CheckWant(&want))
 	if err != nil {
@@ -188,7 +189,7 @@ func (q *Queue) reserve(now time.Time, want *queue.Want) []queue.Lease {
 	return leases
 }
 
-// Settle is of queue.Queue.
+// Settle implements queue.Queue.
 func (q *Queue) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
 	now, err := q.begin(ctx, queue.CheckEnds(ends))
 	if err != nil {
@@ -205,7 +206,7 @@ func (q *Queue) settle(now time.Time, ends []queue.End) (stale []queue.Lease) {
 	return stale
 }
 
-// Exchange is of queue.Exchanger.
+// Exchange implements queue.Exchanger.
 func (q *Queue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
 	now, err := q.begin(ctx, errors.Join(queue.CheckWant(&want), queue.CheckEnds(ends)))
 	if err != nil {
@@ -216,7 +217,7 @@ func (q *Queue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End
 	return q.reserve(now, &want), stale, nil, nil
 }
 
-// Extend is of queue.Queue.
+// Extend implements queue.Queue.
 func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lease) (lost []queue.Lease, err error) {
 	var wrong error
 	if d <= 0 {
@@ -233,7 +234,7 @@ func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lea
 	return lost, nil
 }
 
-// Settled is of queue.Queue.
+// Settled implements queue.Queue.
 func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 	now, err := q.begin(ctx, nil)
 	if err != nil {
@@ -247,10 +248,10 @@ func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 	return settled, nil
 }
 
-// Watch is of queue.Queue.
+// Watch implements queue.Queue.
 func (q *Queue) Watch(wake func()) (stop func()) { return q.watchers.Watch(wake) }
 
-// Stats is of queue.Queue.
+// Stats implements queue.Queue.
 func (q *Queue) Stats(ctx context.Context) (queue.Stats, error) {
 	now, err := q.begin(ctx, nil)
 	if err != nil {
@@ -260,7 +261,7 @@ func (q *Queue) Stats(ctx context.Context) (queue.Stats, error) {
 	return q.book.Stats(now), nil
 }
 
-// Fault is of queue.Faulty: queue.ErrFull once the parked keys have used up their share.
+// Fault implements queue.Faulty: it returns queue.ErrFull once parked keys have used up their share.
 func (q *Queue) Fault() error {
 	if err := q.fault.Load(); err != nil {
 		return fmt.Errorf("memqueue: %w", *err)
@@ -268,7 +269,7 @@ func (q *Queue) Fault() error {
 	return nil
 }
 
-// Close is of queue.Queue. What is in the queue is gone.
+// Close implements queue.Queue. The content of the queue is lost.
 func (q *Queue) Close() error {
 	q.watchers.Close()
 	q.mu.Lock()

@@ -6,11 +6,11 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// adders is what this object knows of those whose last call it has brought itself, with its answer: for the next
-// call of such an adder not all shards need be asked, which for one document would be most of the work.
+// adders remembers the last call of each adder that this object has appended, with its answer. For the next call of
+// such an adder not all shards need to be asked, which would be most of the work for one document.
 //
-// What another object may have brought meanwhile is this very call, because an adder repeats a call before it makes
-// its next one: then a shard says so, and all are asked after all, whether there were later ones.
+// Another object may have appended this same call in the meantime, because an adder repeats a call before it makes its
+// next one. Then a shard reports the repeat, and all shards are asked whether there were later calls.
 type adders struct {
 	mu    sync.Mutex
 	known map[queue.ID]lastCall
@@ -21,10 +21,11 @@ type lastCall struct {
 	generations []int64 // by shard, of this call and those before it
 }
 
-// mostAdders is how many adders are remembered: an object has one, or a few.
+// mostAdders is the maximum number of adders remembered: usually an object has one, or a few.
 const mostAdders = 256
 
-// take returns what is known of the call before number. While that one has no answer nothing is known.
+// take returns the entry for the call before number and removes it, so that nothing is known while the call is
+// unanswered.
 func (a *adders) take(adder queue.ID, number uint64) (generations []int64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
-// classScale is what a class adds to the score of a place; shard.lua has it, too.
+// classScale is what a class adds to the score of a place; shard.lua has the same value.
 const classScale = 1 << 42
 
-// Stats is of queue.Queue. They are of the shards one after the other. Oldest is Estimated while more than a
-// thousand keys of a shard are leased, or not due.
+// Stats implements queue.Queue. It reads one shard after the other. Oldest is Estimated while more than a thousand keys
+// of a shard are leased, or not due.
 func (q *Queue) Stats(ctx context.Context) (s queue.Stats, err error) {
 	if err := q.begin(ctx); err != nil {
 		return s, err
@@ -63,8 +63,7 @@ func (q *Queue) Stats(ctx context.Context) (s queue.Stats, err error) {
 	return s, nil
 }
 
-// again3 runs a script until it does not answer 3: so many leases had run out that it has done
-// nothing else.
+// again3 runs a script until its state is not 3, which means that it has only ended expired leases.
 func (q *Queue) again3(ctx context.Context, s *redis.Script, shard int, args ...any) (*rediskit.Reader, error) {
 	for {
 		r, err := q.on(ctx, s, shard, args...)
@@ -77,7 +76,7 @@ func (q *Queue) again3(ctx context.Context, s *redis.Script, shard int, args ...
 	}
 }
 
-// Contains is of queue.Membership.
+// Contains implements queue.Membership.
 func (q *Queue) Contains(ctx context.Context, keys ...string) ([]bool, error) {
 	if err := q.begin(ctx); err != nil {
 		return nil, err
@@ -103,7 +102,7 @@ func (q *Queue) Contains(ctx context.Context, keys ...string) ([]bool, error) {
 	return out, nil
 }
 
-// peek reads entries: with bodies ("1"), without ("0"), or without records ("").
+// peek reads entries: with bodies ("1"), without bodies ("0"), or without records ("").
 func (q *Queue) peek(ctx context.Context, shard int, keys []string, bodies string) (entries []entry, err error) {
 	args := []any{"get", bodies}
 	for _, k := range keys {
@@ -130,8 +129,8 @@ func (q *Queue) peek(ctx context.Context, shard int, keys []string, bodies strin
 	return entries, r.Err
 }
 
-// Inspect is of queue.Admin. It reads the whole queue, a thousand keys at a time, unless it is asked for
-// keys; what changes meanwhile is seen before or after.
+// Inspect implements queue.Admin. Unless what.Keys is set, it reads the whole queue, a thousand keys at a time; a
+// concurrent change may or may not be included.
 func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Entry, error) {
 	if err := q.begin(ctx); err != nil {
 		return nil, err
@@ -171,7 +170,7 @@ func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Ent
 		}
 	}
 	slices.SortFunc(found, compareEntries)
-	found = slices.CompactFunc(found, func(a, b entry) bool { return a.Key == b.Key }) // a scan can say a key twice
+	found = slices.CompactFunc(found, func(a, b entry) bool { return a.Key == b.Key }) // a scan can return a key twice
 	var out []queue.Entry
 	for i := range found[:min(len(found), limit)] {
 		its, err := q.peek(ctx, q.shardOf(found[i].Key), []string{found[i].Key}, map[bool]string{true: "1", false: "0"}[what.Bodies])
@@ -185,7 +184,7 @@ func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Ent
 	return out, nil
 }
 
-// scan reads all entries of a shard.
+// scan passes all entries of a shard to take.
 func (q *Queue) scan(ctx context.Context, shard int, take func(entry)) error {
 	for cursor := "0"; ; {
 		r, err := q.on(ctx, peekScript, shard, "scan", cursor)
@@ -210,18 +209,18 @@ func (q *Queue) scan(ctx context.Context, shard int, take func(entry)) error {
 	}
 }
 
-// Park is of queue.Admin.
+// Park implements queue.Admin.
 func (q *Queue) Park(ctx context.Context, reason string, keys ...string) (int, error) {
 	reason = reason[:min(len(reason), longReason)]
 	return q.admin(ctx, "park", reason, keys)
 }
 
-// Unpark is of queue.Admin.
+// Unpark implements queue.Admin.
 func (q *Queue) Unpark(ctx context.Context, keys ...string) (int, error) {
 	return q.admin(ctx, "unpark", "", keys)
 }
 
-// Drop is of queue.Admin.
+// Drop implements queue.Admin.
 func (q *Queue) Drop(ctx context.Context, keys ...string) (int, error) {
 	return q.admin(ctx, "drop", "", keys)
 }
@@ -251,10 +250,10 @@ func (q *Queue) admin(ctx context.Context, what, reason string, keys []string) (
 	return n, nil
 }
 
-// Pause is of queue.Admin.
+// Pause implements queue.Admin.
 func (q *Queue) Pause(ctx context.Context, reason string) error { return q.each(ctx, "pause", reason) }
 
-// Resume is of queue.Admin.
+// Resume implements queue.Admin.
 func (q *Queue) Resume(ctx context.Context) error { return q.each(ctx, "resume", "") }
 
 func (q *Queue) each(ctx context.Context, what, reason string) error {
@@ -271,7 +270,7 @@ func (q *Queue) each(ctx context.Context, what, reason string) error {
 	return nil
 }
 
-// Destroy is of queue.Admin. The first shard goes last: until then the queue can be opened, and destroyed again.
+// Destroy implements queue.Admin. The first shard goes last: until then the queue can be opened and destroyed again.
 func (q *Queue) Destroy(ctx context.Context) error {
 	if err := q.begin(ctx); err != nil {
 		return err
@@ -283,7 +282,7 @@ func (q *Queue) Destroy(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if answer != int64(0) && answer != int64(1) { // 0: the shard is one that was made since
+			if answer != int64(0) && answer != int64(1) { // 0: the shard was made again since
 				return rediskit.ErrAnswer
 			}
 		}
@@ -295,22 +294,21 @@ func (q *Queue) Destroy(ctx context.Context) error {
 	return q.Close()
 }
 
-// Repaired is what Repair has found.
+// Repaired is the result of Repair.
 type Repaired struct {
-	// Keys is how many keys have something in the queue.
+	// Keys is the number of keys in the queue.
 	Keys int64
-	// Lost is how many records were gone, or named no key. If there are any, Settled returns queue.ErrLost for each
-	// earlier Position.
+	// Lost is the number of records that were gone, or that named no key. If it is not 0, Settled returns queue.ErrLost
+	// for each earlier Position.
 	Lost int64
-	// Gone are the Redis keys that were deleted or evicted. Without the one that ends with ":a" a repeated Append may
-	// be applied twice; without ":k" the reasons of parked keys and the deaths and tries of all keys are lost.
+	// Gone are the Redis keys that had been deleted or evicted. If a key that ends with ":a" is gone, a repeated Append
+	// may be applied twice; if ":k" is gone, the reasons of parked keys and the deaths and tries of all keys are lost.
 	Gone []string
 }
 
-// Repair makes a queue consistent again after Redis keys of it were deleted or evicted: a record that is gone is
-// counted as lost, and everything else is put in its place. Entries that are gone are made from their records. All
-// leases end. The server does nothing else meanwhile, about two seconds for each hundred thousand keys of a shard; a
-// shard of more than most keys is refused.
+// Repair makes a queue consistent again after Redis keys of it were deleted or evicted. It counts missing records as
+// lost, makes missing entries from their records, and rebuilds everything else. All leases end. It blocks the server
+// for about two seconds for each hundred thousand keys of a shard, and refuses a shard with more than most keys.
 func (q *Queue) Repair(ctx context.Context, most int) (done Repaired, err error) {
 	if err := q.begin(ctx); err != nil {
 		return done, err
@@ -348,8 +346,8 @@ func (q *Queue) Repair(ctx context.Context, most int) (done Repaired, err error)
 	return done, nil
 }
 
-// patient is a client that waits for the answer of a long script: with the time-out of the others, usually three
-// seconds, it would send the script again while the first one runs, and the server would do both.
+// patient returns a client that waits for the answer of a long script. The usual time-out, often three seconds, would
+// send the script again while the first one runs, and the server would run both.
 func (q *Queue) patient(ctx context.Context, shard int) (redis.UniversalClient, error) {
 	c, err := rediskit.Master(ctx, q.client, q.shards[shard].keys[0])
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
-// part is what one script appends.
+// part holds the arguments of one script.
 type part struct {
 	folds, records int
 	args           []any // folds first
@@ -21,11 +21,11 @@ type part struct {
 	bytes          int
 }
 
-// parts are those of a shard, in order.
+// parts are the scripts for one shard, in order.
 type parts []*part
 
-// room returns the part that takes another entry of this size: the last one, or a new one. Folds come before
-// records in a script, so one behind records begins a new part; there are none in a call.
+// room returns the part for another entry of this size: the last one, or a new one. In a script folds come before
+// records, so a fold that follows records would need a new part; a call has none.
 func (p *parts) room(entries, bytes int) *part {
 	if n := len(*p); n > 0 {
 		if last := (*p)[n-1]; last.folds+last.records+entries <= perScript && last.bytes+bytes <= scriptBytes {
@@ -37,7 +37,7 @@ func (p *parts) room(entries, bytes int) *part {
 	return (*p)[len(*p)-1]
 }
 
-// Append is of queue.Queue. See the package for what one call is.
+// Append implements queue.Queue. See the package for what one call is.
 func (q *Queue) Append(ctx context.Context, call queue.Call) (queue.Receipt, error) {
 	if err := queue.CheckCall(&call); err != nil {
 		return queue.Receipt{}, fmt.Errorf("redisqueue: %w", err)
@@ -56,12 +56,12 @@ func (q *Queue) Append(ctx context.Context, call queue.Call) (queue.Receipt, err
 	return receipt, err
 }
 
-// before returns the generations of the calls that an adder has made so far, by shard, and refuses one that is older
-// than the last of them, which may have been about keys of other shards.
+// before returns the generations of the adder's calls so far, by shard. It returns ErrTooOld for a call older than the
+// last one, which may have been about keys of other shards.
 func (q *Queue) before(ctx context.Context, call *queue.Call) ([]int64, error) {
 	generations := make([]int64, len(q.shards))
 	if len(q.shards) == 1 {
-		return generations, nil // its script sees to that
+		return generations, nil // the script checks that
 	}
 	numbers, errs := make([]int64, len(q.shards)), make([]error, len(q.shards))
 	var wg sync.WaitGroup
@@ -135,7 +135,7 @@ func (q *Queue) append(ctx context.Context, call *queue.Call) (receipt queue.Rec
 		}
 		return queue.Receipt{}, err
 	}
-	if known && repeated { // another object has brought this call, and perhaps later ones
+	if known && repeated { // another object has appended this call, and perhaps later ones
 		if before, err = q.before(ctx, call); err != nil {
 			if !errors.Is(err, queue.ErrTooOld) {
 				err = fmt.Errorf("%w: %w", queue.ErrUnknown, err)
@@ -153,8 +153,8 @@ func (q *Queue) append(ctx context.Context, call *queue.Call) (receipt queue.Rec
 	return receipt, nil
 }
 
-// divide cuts a call into scripts, by shard. A call with nothing in it is one for the first shard,
-// which remembers its number.
+// divide divides a call into scripts, by shard. An empty call becomes a script for the first shard, which remembers its
+// number.
 func (q *Queue) divide(call *queue.Call) []parts {
 	byShard := make([]parts, len(q.shards))
 	for i := range call.Folds {
@@ -188,13 +188,13 @@ type shardAnswer struct {
 	replaced, folded int
 	generation       int64
 	piles            []queue.Pile
-	repeated         bool // a part of it was there already
-	kept             bool // something of it at least, perhaps
+	repeated         bool // a part of the call had been applied before
+	kept             bool // a part of the call may be kept
 	err              error
 }
 
-// appendTo runs the scripts of one shard, one after the other. Their sums are of the whole call, so that the
-// last answer has them all, and a repeat gets the same.
+// appendTo runs the scripts of one shard, one after the other. The counts in each answer add up all scripts so far, so
+// the last answer has those of the whole call, and a repeat returns the same.
 func (q *Queue) appendTo(ctx context.Context, call *queue.Call, shard int, ps parts) (a shardAnswer) {
 	most := q.bounds()
 	for i, p := range ps {
@@ -215,7 +215,7 @@ func (q *Queue) appendTo(ctx context.Context, call *queue.Call, shard int, ps pa
 		a.replaced, a.folded, a.generation = int(r.Int()), int(r.Int()), r.Int()
 		a.repeated = r.Int() == 1 || a.repeated
 		for i := 0; i < len(p.recordArgs); i += 2 {
-			a.piles = dropPile(a.piles, p.recordArgs[i].(string)) // as an earlier part has left it
+			a.piles = dropPile(a.piles, p.recordArgs[i].(string)) // the answer of an earlier part is outdated
 		}
 		for r.More() {
 			key, seqs := r.Text(), r.Text()
@@ -229,9 +229,8 @@ func (q *Queue) appendTo(ctx context.Context, call *queue.Call, shard int, ps pa
 	return a
 }
 
-// kept reports whether a part that a server has refused may be there all the same: the client of Redis tries again by
-// itself, so that an earlier attempt may have been applied, and so may an earlier call that this one repeats. Only
-// the refusals of the script itself know.
+// kept reports whether a refused part may be in the queue anyway: the Redis client retries, so an earlier attempt may
+// have been applied, or this call may repeat an applied one. Only a refusal by the script itself is certain.
 func (q *Queue) kept(ctx context.Context, call *queue.Call, shard, part int, err error) bool {
 	if !rediskit.Refused(err) {
 		return false
@@ -244,7 +243,7 @@ func (q *Queue) kept(ctx context.Context, call *queue.Call, shard, part int, err
 	return r.Err != nil || uint64(number) == call.Number && last >= int64(part) //nolint:gosec // not negative
 }
 
-// dropPile forgets the pile of a key of which a later part of the call has records again: it may be low now.
+// dropPile drops the pile of a key for which a later part has more records: the pile may be small now.
 func dropPile(piles []queue.Pile, key string) []queue.Pile {
 	for i := range piles {
 		if piles[i].Key == key {
@@ -254,8 +253,8 @@ func dropPile(piles []queue.Pile, key string) []queue.Pile {
 	return piles
 }
 
-// position writes the generations of a call and of earlier ones of its adder: of each shard that has
-// one, its number, the generation and the epoch. A shard by itself never goes back to an earlier one.
+// position encodes the generations of a call and of earlier calls of its adder: for each shard with one, its number,
+// generation and epoch. The generations of a shard never go back.
 func (q *Queue) position(generations []int64) queue.Position {
 	var b strings.Builder
 	for s, g := range generations {
@@ -269,7 +268,7 @@ func (q *Queue) position(generations []int64) queue.Position {
 	return queue.Position(b.String())
 }
 
-// Settled is of queue.Queue.
+// Settled implements queue.Queue.
 func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 	if err := q.begin(ctx); err != nil {
 		return false, err
@@ -298,7 +297,7 @@ func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 		}
 		switch answer {
 		case int64(0):
-			settled = false // the others end their generation all the same
+			settled = false // the other shards must still end their generation
 		case int64(1):
 		case int64(2):
 			return false, fmt.Errorf("redisqueue: shard %d does not know the generation %d: %w", s, g, queue.ErrLost)

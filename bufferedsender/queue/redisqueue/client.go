@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
-// clients are those that Open has made, by URL, with how many queues use them.
+// clients holds the clients made by Open, by URL, with the number of queues that use each.
 var clients = pool{byURL: map[string]*pooled{}}
 
 type pool struct {
@@ -27,7 +27,7 @@ type pooled struct {
 	users int
 }
 
-// get returns the client of a URL, and a function that closes it with its last user.
+// get returns the client of a URL, and a function that releases it; the last user closes it.
 func (p *pool) get(ctx context.Context, url string) (client redis.UniversalClient, leave func() error, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,8 +52,8 @@ func (p *pool) get(ctx context.Context, url string) (client redis.UniversalClien
 	}, nil
 }
 
-// run runs a script on a shard, until it has an answer or ctx ends. unsure reports whether it may have been applied
-// without one.
+// run runs a script on a shard until it has an answer or ctx ends. unsure reports whether the script may have been
+// applied although there is no answer.
 func (q *Queue) run(ctx context.Context, s *redis.Script, shard int, replicas int, args ...any) (answer any, unsure bool, err error) {
 	r := rediskit.Runner{Client: q.client, Replicas: replicas, ReplicaTimeout: q.o.replicaTimeout}
 	answer, unsure, err = r.Run(ctx, s, q.shards[shard].keys, args...)
@@ -71,13 +71,13 @@ func (q *Queue) run(ctx context.Context, s *redis.Script, shard int, replicas in
 	return answer, unsure, err
 }
 
-// bounds are those of a shard: each has an equal share.
+// bounds returns the bounds of a shard: an equal share.
 func (q *Queue) bounds() bounds.Bounds {
 	n := int64(len(q.shards))
 	return bounds.Bounds{Keys: (int64(q.o.MaxKeys) + n - 1) / n, Bytes: (q.o.MaxBytes + n - 1) / n}
 }
 
-// parked notes what of a shard is parked.
+// parked updates the fault for parked keys of a shard.
 func (q *Queue) parked(shard int, keys, bytes int64) {
 	if err := q.bounds().Fault(bounds.Fill{Parked: keys, ParkedBytes: bytes}); err != nil {
 		err = fmt.Errorf("redisqueue: shard %d: %w", shard, err)
@@ -87,7 +87,7 @@ func (q *Queue) parked(shard int, keys, bytes int64) {
 	q.shards[shard].crowded.Store(nil)
 }
 
-// full says what a shard has no room for, from the amounts in the refusal of append.lua.
+// full explains which bound of a shard is exceeded, from the amounts in the refusal of append.lua.
 func (q *Queue) full(amounts string) error {
 	var f bounds.Fill
 	_, err := fmt.Sscan(amounts, &f.Keys, &f.Parked, &f.Bytes, &f.ParkedBytes)
@@ -100,12 +100,13 @@ func (q *Queue) full(amounts string) error {
 	return fmt.Errorf("redisqueue: %w", err)
 }
 
-// noMemoryFor is for how long a refused Append counts. One that waits for room asks again each second.
+// noMemoryFor is how long a refused Append counts as a fault. An Append that waits for room repeats its call every
+// second.
 const noMemoryFor = 10 * time.Second
 
-// Fault is of queue.Faulty: a shard of which something is gone, as the last call about it has found, or one whose
-// parked keys have used up their share, as of the last Stats or, while Watch is used, of a few seconds ago; or
-// queue.ErrFull if the server had no memory for an Append in the last ten seconds.
+// Fault implements queue.Faulty. It returns the last error that a part of a shard is gone, or that parked keys have
+// used up their share of a shard (as of the last Stats or, while Watch is used, a few seconds ago), or queue.ErrFull if
+// the server had no memory for an Append in the last ten seconds.
 func (q *Queue) Fault() error {
 	for s := range q.shards {
 		for _, err := range []*error{q.shards[s].fault.Load(), q.shards[s].crowded.Load()} {
@@ -120,7 +121,7 @@ func (q *Queue) Fault() error {
 	return nil
 }
 
-// meaning says what the refusals of the scripts mean.
+// meaning translates the refusals of scripts.
 func (q *Queue) meaning(err error, shard int) error {
 	if err == nil {
 		return nil
@@ -148,5 +149,5 @@ func (q *Queue) meaning(err error, shard int) error {
 	return fmt.Errorf("redisqueue: %w", rediskit.Explain(err))
 }
 
-// errDamaged says that somebody else has changed the keys of a queue.
+// errDamaged: the keys of the queue were changed by other programs.
 var errDamaged = fmt.Errorf("redisqueue: queue needs Repair: %w", queue.ErrLost)

@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// A record as Redis has it:
+// The layout of a record in Redis:
 //
 //	0  operation: 0 key only, 1 upload, 2 delete (these replace), 3 merge, 4 mergeOrUpload
 //	1  class
@@ -87,7 +87,7 @@ func get32(s string) uint32 {
 	return uint32(s[0])<<24 | uint32(s[1])<<16 | uint32(s[2])<<8 | uint32(s[3])
 }
 
-// millis rounds up: a lease never ends before its holder thinks so because of that.
+// millis rounds up, so that rounding never ends a lease before its holder expects it.
 func millis(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Millisecond-1)/time.Millisecond), 10)
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
-// entry is what a shard knows of a key, and the numbers of its records.
+// entry is the state of a key in a shard, with the numbers of its records.
 type entry struct {
 	queue.Entry
 	place               place
-	front, pile, former string // the numbers and more of records, 11 bytes each
+	front, pile, former string // numbers, sizes and flags of records, 11 bytes each
 	kind                byte   // of front: 1 leased, 2 parked
 }
 
@@ -23,13 +23,13 @@ type place struct {
 	arrival uint64
 }
 
-// shardTime is the time of the server, and how far that of the shard is ahead of it: see shard.lua.
+// shardTime is the time of the server, and how far the time of the shard is ahead of it: see shard.lua.
 type shardTime struct{ time, ahead int64 }
 
-// real returns a time of the shard as the server has it now.
+// real converts a time of the shard to the present time of the server.
 func (t shardTime) real(ms int64) time.Time { return time.UnixMilli(ms - t.ahead) }
 
-// cutter cuts fields off a string, and notes that it was too short.
+// cutter cuts fields off a string, and records if it was too short.
 type cutter struct {
 	s    string
 	fail bool
@@ -51,15 +51,15 @@ func (c *cutter) u32() int     { return int(get32(c.take(4))) }
 func (c *cutter) u48() uint64  { return get48(c.take(6)) }
 func (c *cutter) place() place { return place{c.u8(), int64(c.u48()), c.u48()} } //nolint:gosec // 48 bits
 
-// parseEntry reads an entry as decode of shard.lua does.
+// parseEntry reads an entry in the same way as decode of shard.lua.
 //
 //	lo 1, fk 1, ex 2, de 1, tr 2, place of the pile: class 1, ms 6, arrival 6, generation 4;
 //	due 6, uncertain 6, length of the pile 4, pile
 //
-// and if something is in front, or was replaced:
+// If a record is leased or parked, or was replaced, there follow
 //
-//	place of what is in front 17, end of the lease or time of parking 6, lengths: front 4, reason 2,
-//	replaced 1; token and part 18 if leased, front, reason, replaced, its reason
+//	place of the leased or parked records 17, end of the lease or time of parking 6, lengths: front 4,
+//	reason 2, replaced 1; token and part 18 if leased, front, reason, replaced, its reason
 func parseEntry(key, raw string, now shardTime) (e entry, err error) {
 	c := &cutter{s: raw}
 	e.Key = key
@@ -94,7 +94,7 @@ func parseEntry(key, raw string, now shardTime) (e entry, err error) {
 	switch e.kind {
 	case 1:
 		e.State |= queue.Leased
-		e.Reason = ""                                 // it says that the lease is requested
+		e.Reason = ""                                 // for a leased key, Reason holds the requested flag
 		e.place, e.Until = front, now.real(int64(at)) //nolint:gosec // 48 bits
 	case 2:
 		e.State |= queue.Parked
@@ -137,7 +137,7 @@ func (e *entry) fill(r *rediskit.Reader, bodies bool) {
 	}
 }
 
-// compareEntries is the order of Inspect: by place, parked ones last, by when they were.
+// compareEntries is the order of Inspect: by place; parked entries last, by time of parking.
 func compareEntries(a, b entry) int {
 	if x, y := a.State&queue.Parked, b.State&queue.Parked; x != y {
 		return cmp.Compare(x, y)

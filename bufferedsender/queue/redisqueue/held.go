@@ -8,16 +8,16 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// held is what this object knows of the reservations of its holders, for what a shard alone cannot know:
-// whether a holder that is to have a suspect alone has leases of other shards, and which reservations are repeats.
+// held tracks the reservations of this object's holders, because a single shard cannot know two things: whether a
+// holder that will get a suspect alone has leases of other shards, and which reservations are repeats.
 type held struct {
 	mu       sync.Mutex
 	many     bool // there is more than one shard
 	tokens   map[queue.ID]*hold
-	recent   map[queue.ID]map[int]int // the scripts that were tried for a token, by shard
-	order    []queue.ID               // of recent, a ring
+	recent   map[queue.ID]map[int]int // scripts tried for a token, by shard
+	order    []queue.ID               // of recent, a ring buffer
 	next     int
-	draining map[queue.ID]int // the shard of which a holder is to have, or has, a suspect alone
+	draining map[queue.ID]int // the shard from which a holder has, or will get, a suspect alone
 }
 
 // hold is one reservation.
@@ -34,7 +34,7 @@ func (h *held) init(shards int) {
 	h.tokens, h.recent, h.draining = map[queue.ID]*hold{}, map[queue.ID]map[int]int{}, map[queue.ID]int{}
 }
 
-// repeated reports whether a token was used before, and which scripts were tried for it then.
+// repeated reports whether a token was used before, and which scripts were tried for it.
 func (h *held) repeated(token queue.ID) (map[int]int, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -56,7 +56,7 @@ func (h *held) repeated(token queue.ID) (map[int]int, bool) {
 	return nil, false
 }
 
-// tried replaces what is known of a token.
+// tried replaces the scripts recorded for a token.
 func (h *held) tried(token queue.ID, scripts map[int]int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -73,8 +73,8 @@ func (h *held) tries(token queue.ID, shard int) {
 	}
 }
 
-// first is the shard that is asked first by a holder, and whether that is because of a suspect that goes alone. Only
-// the shard knows whether it still does: it may have been settled through another object.
+// first returns the shard that a holder asks first, and whether the reason is a suspect that goes alone. That may be
+// outdated, because another object may have settled it; only the shard knows.
 func (h *held) first(holder queue.ID, home int) (shard int, draining bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,7 +84,7 @@ func (h *held) first(holder queue.ID, home int) (shard int, draining bool) {
 	return home, false
 }
 
-// elsewhere is how many leases a holder has of other shards.
+// elsewhere returns how many leases a holder has in other shards.
 func (h *held) elsewhere(holder queue.ID, shard int, now time.Time) (n int) {
 	if !h.many {
 		return 0
@@ -131,7 +131,7 @@ func (h *held) leased(want *queue.Want, shard, n int, now time.Time) {
 	t.keys[shard] = n
 }
 
-// ended notes that a lease has.
+// ended records the end of a lease.
 func (h *held) ended(token queue.ID, shard int) {
 	if !h.many {
 		return
@@ -159,7 +159,7 @@ func (h *held) extended(token queue.ID, until time.Time) {
 	}
 }
 
-// expire forgets reservations that have run out; mu is held.
+// expire removes reservations that have run out; mu is held.
 func (h *held) expire(now time.Time) {
 	for id, t := range h.tokens {
 		if !t.until.After(now) {

@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	// slots is in how many parts the keys of each queue are divided, for ever.
+	// slots is the number of slots over which the keys of each queue are spread. It is part of the format.
 	slots = 1024
-	// longName is the longest name that is written in keys as it is.
+	// longName is the longest name that is not shortened in Redis keys.
 	longName = 128
 )
 
-// slotOf is the part of a queue, of 1024, that a key belongs to: its FNV-1a hash of 64 bits modulo 1024. Slot s is
-// kept in shard s modulo the number of shards.
+// slotOf returns the slot of a key: its 64-bit FNV-1a hash modulo 1024. Slot s is kept in shard s modulo the number of
+// shards.
 func slotOf(key string) int {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(key)) // it never fails
+	_, _ = h.Write([]byte(key)) // never fails
 	return int(h.Sum64() % slots)
 }
 
-// kinds are the keys of a shard, in the order in which scripts get them; see shard.lua.
+// kinds are the Redis keys of a shard, in the order in which scripts get them; see shard.lua.
 var kinds = [...]string{"m", "k", "r", "p", "s", "d", "e", "x", "t", "w", "h", "a", "y", "g", "q"}
 
-// keysOf are the keys of a shard: {azq:<name>:<shard>}:<kind>. What is in braces is what Redis Cluster
-// hashes, so that a shard is in one slot of the cluster.
+// keysOf returns the Redis keys of a shard: {azq:<name>:<shard>}:<kind>. Redis Cluster hashes the part in braces, so a
+// shard is in one slot of the cluster.
 func keysOf(name string, shard int) []string {
 	tag := "{azq:" + escape(name) + ":" + strconv.Itoa(shard) + "}:"
 	keys := make([]string, len(kinds))
@@ -37,11 +37,11 @@ func keysOf(name string, shard int) []string {
 	return keys
 }
 
-// channelOf is where it is announced that there may be something to reserve.
+// channelOf returns the channel on which a queue announces that there may be something to reserve.
 func channelOf(name string) string { return "azq:" + escape(name) + ":wake" }
 
-// escape writes a name with letters, digits, and "-_.%~" only: every other byte as %XX. A long one is cut, and
-// told from others by its hash; the marker has it in full.
+// escape encodes a name with letters, digits, and "-_.%~" only: every other byte becomes %XX. A long name is cut and
+// gets a hash of the whole; the marker has the full name.
 func escape(name string) string {
 	var b strings.Builder
 	for i := range len(name) {

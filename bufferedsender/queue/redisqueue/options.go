@@ -6,50 +6,50 @@ import (
 	"time"
 )
 
-// Durability is what Append waits for.
+// Durability is the condition for which Append waits.
 type Durability int
 
 const (
-	// Server is whatever the settings of the server give.
+	// Server accepts the durability that the server's settings give.
 	Server Durability = 0
-	// Process is that a crash of the server's process loses nothing: the server has to have appendonly yes.
+	// Process requires that a crash of the server process loses nothing: the server must have appendonly yes.
 	Process Durability = -1
-	// Disk is that what was acknowledged is on the server's disk: the server has to have appendonly yes
-	// and appendfsync always.
+	// Disk requires that acknowledged records are on the server's disk: the server must have appendonly yes and
+	// appendfsync always.
 	Disk Durability = -2
 )
 
-// Replicas is that n replicas have it. Append waits for them by WAIT; where fewer answer within
-// five seconds its error has queue.ErrUnknown in its chain: the call may be kept, or not.
+// Replicas requires that n replicas have the records; n below 1 counts as 1. Append waits for them with WAIT. If fewer
+// answer within five seconds, its error has queue.ErrUnknown in its chain: the call may have been applied or not.
 func Replicas(n int) Durability { return Durability(max(n, 1)) }
 
-// ErrNotFound says that Options.Existing was set, and there is no such queue.
+// ErrNotFound: Options.Existing is set, and no queue of this name exists.
 var ErrNotFound = errors.New("there is no queue of this name")
 
-// Options are the options of Open and New. The zero value has the defaults.
+// Options configures Open and New. The zero value has the defaults.
 type Options struct {
-	// Shards is over how many hash tags the keys of a new queue are spread, up to 1024; a queue that
-	// exists keeps those that it was made with, and is not opened with another number. Defaults to 1 on a
-	// server and 16 on a cluster.
+	// Shards is the number of shards of a new queue, up to 1024. It cannot be changed later: opening a queue with
+	// another number is an error. Defaults to 1 on a server and 16 on a cluster, for an existing queue to its number.
 	Shards int
-	// Durability is what Append waits for. Defaults to Server.
+	// Durability is the condition for which Append waits. Defaults to Server.
 	Durability Durability
-	// AcceptWeaker opens the queue on a server that keeps less than Durability asks for, or nothing.
+	// AcceptWeaker opens the queue on a server that keeps less than Durability requires, or nothing. Defaults to false.
 	AcceptWeaker bool
-	// MaxKeys and MaxBytes bound what is in the queue: keys, and bytes of keys and bodies. Each shard has an
-	// equal share. 0 is no bound but the memory of the server.
+	// MaxKeys is the maximum number of keys, and MaxBytes that of bytes of keys and bodies. Each shard has an equal
+	// share. Defaults to 0: limited by the memory of the server only.
 	MaxKeys  int
 	MaxBytes int64
-	// Index and Endpoint name what the queue is for. They are written down when it is made, and it is not
-	// opened under other names. Empty ones are not compared.
+	// Index and Endpoint identify the search index. They are stored when the queue is made; opening it with others is
+	// an error. Empty ones are not compared.
 	Index, Endpoint string
-	// Existing makes no queue: if there is none of that name, the error has ErrNotFound in its chain.
+	// Existing opens an existing queue only: if there is none, the error has ErrNotFound in its chain. Defaults to
+	// false.
 	Existing bool
-	// Logger gets one line when the queue is opened, which says what it survives, and one when it was
-	// repaired. Defaults to none.
+	// Logger receives one line when the queue is opened, with the result of Survives, and one after a repair. Defaults
+	// to none.
 	Logger *slog.Logger
 
-	replicaTimeout time.Duration // how long Append waits for replicas, 0 for 5 s; tests change it
-	// clock is the time of tests, nil for that of the server.
+	replicaTimeout time.Duration // how long Append waits for replicas, 0 means 5 s; set by tests
+	// clock is the time in tests, nil for that of the server.
 	clock func() time.Time
 }

@@ -19,13 +19,13 @@ import (
 	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
-// format is the version of the layout of keys. A queue of a newer one is not opened; one of format 1, whose records do
-// not name their keys, becomes one of this format.
+// format is the version of the layout of keys. A queue with a newer format is not opened. A queue of format 1, whose
+// records do not name their keys, is converted to this format.
 const format = 2
 
 const (
-	// perScript is how many entries a script works on, and scriptBytes how many bytes of them: the server does
-	// nothing else meanwhile.
+	// perScript is the maximum number of entries for one script, and scriptBytes that of their bytes: a script blocks
+	// the server while it runs.
 	perScript   = 1000
 	scriptBytes = 1 << 20
 	// shardsOfCluster and shardsOfServer are the defaults of Options.Shards.
@@ -33,13 +33,12 @@ const (
 	shardsOfServer  = 1
 )
 
-// Queue is a queue.Queue on Redis, with queue.Admin, queue.Membership, queue.Exchanger and queue.Faulty.
+// Queue is a queue.Queue on Redis that also implements queue.Admin, queue.Membership, queue.Exchanger and queue.Faulty.
 //
-// It has no goroutine and no connection of its own; while Watch is used, all queues of a client share one of
-// each.
+// It has no goroutine and no connection of its own. While Watch is used, all queues of a client share one of each.
 type Queue struct {
 	client   redis.UniversalClient
-	leave    func() error // the client, if Open has made it
+	leave    func() error // releases the client if Open has made it
 	name     string
 	channel  string
 	o        Options
@@ -47,9 +46,9 @@ type Queue struct {
 	survives string
 	patience time.Duration // patience, except in tests
 
-	calls  sync.RWMutex // held by each call, and by Close to wait for them
+	calls  sync.RWMutex // read-locked by each call, locked by Close to wait for them
 	closed bool         // guarded by calls
-	ending atomic.Bool  // Close waits for calls: later ones do not wait behind it
+	ending atomic.Bool  // Close waits: later calls return at once instead of queueing behind it
 
 	held   held
 	adders adders
@@ -62,13 +61,13 @@ type Queue struct {
 
 type shard struct {
 	keys  []string
-	epoch string // that of its marker: it changes when the shard is lost and made again
-	// What Fault returns; nil is nothing.
+	epoch string // of its marker; differs after the shard was lost and made again
+	// Results of Fault; nil means none.
 	fault, crowded *atomic.Pointer[error]
 	noMemory       *atomic.Pointer[noMemory]
 }
 
-// noMemory is that the server had no memory for what was appended.
+// noMemory is the last refusal of an Append because the server's memory was full.
 type noMemory struct {
 	at  time.Time
 	err error
@@ -82,9 +81,9 @@ var (
 	_ queue.Faulty     = (*Queue)(nil)
 )
 
-// Open opens the queue of that name, or makes it, on the server of a redis:// or rediss:// URL, with a client of its
-// own: one of a cluster if the server belongs to one. All queues that a process opens with the same URL
-// share the client. It gives up after ten seconds.
+// Open opens the queue of that name, or makes it, on the server of a redis:// or rediss:// URL. It makes its own
+// client, a cluster client if the server belongs to a cluster. All queues that a process opens with the same URL share
+// the client. Open gives up after ten seconds.
 func Open(url, name string, opts *Options) (*Queue, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -100,9 +99,9 @@ func Open(url, name string, opts *Options) (*Queue, error) {
 	return q, nil
 }
 
-// New opens the queue of that name, or makes it, with a client of the caller's, which Close leaves open: one of a
+// New opens the queue of that name, or makes it, with the caller's client, which Close leaves open: a client of a
 // server, of Sentinel or of a cluster, not a Ring. ctx bounds the opening only. A ClusterClient should have a
-// ClusterStateReloadInterval of about a second; its default makes a failover take up to a minute. Clients without
+// ClusterStateReloadInterval of about a second; with its default a failover takes up to a minute. Clients without
 // ContextTimeoutEnabled check a context between commands only.
 func New(ctx context.Context, client redis.UniversalClient, name string, opts *Options) (*Queue, error) {
 	q := &Queue{client: client, name: name, channel: channelOf(name), watchers: map[int]*watcher{}, patience: patience}
@@ -156,11 +155,11 @@ func (o *Options) check(name string) error {
 	return errors.Join(errs...)
 }
 
-// Survives says in words what of the queue survives what, as the settings of the server were at the opening.
+// Survives describes which failures the content of the queue survives, by the server's settings at the opening.
 func (q *Queue) Survives() string { return q.survives }
 
-// open makes the shards that are not there, the first one first: its marker says how many there
-// are, whoever else opens the queue at the same time.
+// open makes the missing shards. The first one goes first: its marker has the number of shards, so that concurrent
+// openers agree.
 func (q *Queue) open(ctx context.Context, cluster bool) error {
 	n := q.o.Shards
 	if n == 0 {
@@ -173,7 +172,7 @@ func (q *Queue) open(ctx context.Context, cluster bool) error {
 		q.shards = append(q.shards, shard{keys: keysOf(q.name, i), fault: new(atomic.Pointer[error]), crowded: new(atomic.Pointer[error]), noMemory: new(atomic.Pointer[noMemory])})
 		var epoch [8]byte
 		_, _ = rand.Read(epoch[:]) // crypto/rand never fails: it ends the process instead
-		makes := "1"               // also the others of a queue that is there: whoever made it may have died
+		makes := "1"               // also for the later shards of an existing queue: its maker may have died
 		if q.o.Existing && i == 0 {
 			makes = "0"
 		}
@@ -215,10 +214,10 @@ func (q *Queue) open(ctx context.Context, cluster bool) error {
 
 func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
-// shardOf is the shard of a key.
+// shardOf returns the shard of a key.
 func (q *Queue) shardOf(key string) int { return slotOf(key) % len(q.shards) }
 
-// begin begins a call; end ends it. An object that is closed refuses.
+// begin begins a call; end ends it. It returns an error if the queue is closed.
 func (q *Queue) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("redisqueue: %w", err)
@@ -236,7 +235,7 @@ func (q *Queue) begin(ctx context.Context) error {
 
 func (q *Queue) end() { q.calls.RUnlock() }
 
-// Close is of queue.Queue.
+// Close implements queue.Queue.
 func (q *Queue) Close() error {
 	q.ending.Store(true)
 	q.mu.Lock()
@@ -262,7 +261,7 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// on runs a script of a shard with what all of them begin with.
+// on runs a script of a shard with the common arguments in front of args.
 func (q *Queue) on(ctx context.Context, s *redis.Script, shard int, args ...any) (*rediskit.Reader, error) {
 	answer, err := q.ask(ctx, s, shard, q.with(shard, args)...)
 	if err != nil {
@@ -271,20 +270,20 @@ func (q *Queue) on(ctx context.Context, s *redis.Script, shard int, args ...any)
 	return rediskit.Read(answer), nil
 }
 
-// with returns the arguments of a script behind those that all of them begin with.
+// with returns the common arguments of all scripts, followed by args.
 func (q *Queue) with(shard int, args []any) []any {
 	all := make([]any, 0, 3+len(args))
 	all = append(all, q.clock(), q.shards[shard].epoch, q.channel)
 	return append(all, args...)
 }
 
-// ask is run for the scripts that do no harm when they run again.
+// ask is run for idempotent scripts.
 func (q *Queue) ask(ctx context.Context, s *redis.Script, shard int, args ...any) (any, error) {
 	answer, _, err := q.run(ctx, s, shard, 0, args...) // only Append reports that a call may have been applied
 	return answer, err
 }
 
-// clock is the time that scripts are given: none but in tests.
+// clock returns the time for scripts: "" except in tests.
 func (q *Queue) clock() string {
 	if q.o.clock == nil {
 		return ""

@@ -13,13 +13,13 @@ import (
 	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
-// Reserve is of queue.Queue. It asks one shard after the other until it has what was asked for.
+// Reserve implements queue.Queue. It asks one shard after the other until it has enough keys.
 func (q *Queue) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
 	leases, _, _, err := q.Exchange(ctx, want)
 	return leases, err
 }
 
-// Settle is of queue.Queue.
+// Settle implements queue.Queue.
 func (q *Queue) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
 	if err := queue.CheckEnds(ends); err != nil {
 		return nil, leasesOf(ends), fmt.Errorf("redisqueue: %w", err)
@@ -32,7 +32,7 @@ func (q *Queue) Settle(ctx context.Context, ends ...queue.End) (stale, failed []
 	return stale, failed, err
 }
 
-// Exchange is of queue.Exchanger.
+// Exchange implements queue.Exchanger.
 func (q *Queue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
 	if err := errors.Join(queue.CheckWant(&want), queue.CheckEnds(ends)); err != nil {
 		return nil, nil, leasesOf(ends), fmt.Errorf("redisqueue: %w", err)
@@ -41,8 +41,8 @@ func (q *Queue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End
 		return nil, nil, leasesOf(ends), err
 	}
 	defer q.end()
-	// With one shard both go in one script. With several, reserving begins when all is settled: the shards that
-	// have ends need not be those that are asked first.
+	// With one shard both go in one script. With several, reserving begins when all ends are settled, because the
+	// shards of the ends may not be those asked first.
 	var last []queue.End
 	if len(q.shards) == 1 {
 		cut := len(ends) - len(ends)%perScript
@@ -83,7 +83,7 @@ func (q *Queue) settle(ctx context.Context, ends []queue.End) (stale, failed []q
 	return stale, failed, errors.Join(errs...)
 }
 
-// divide sorts what is about keys by their shards.
+// divide groups items by the shard of their keys.
 func divide[E any](q *Queue, all []E, key func(*E) string) [][]E {
 	if len(q.shards) == 1 {
 		return [][]E{all}
@@ -96,8 +96,8 @@ func divide[E any](q *Queue, all []E, key func(*E) string) [][]E {
 	return byShard
 }
 
-// scripts cuts what is for a shard into what one script takes. A call about nothing is one script for
-// every shard, which ends the leases that have run out.
+// scripts cuts the items for a shard into pieces for one script each. If nothing is set there is one script without
+// items, which ends expired leases.
 func scripts[E any](all []E, nothing bool) iter.Seq[[]E] {
 	if nothing {
 		return func(yield func([]E) bool) { yield(nil) }
@@ -111,7 +111,7 @@ func (q *Queue) released(ends []queue.End) {
 	}
 }
 
-// ask is what a script is to reserve.
+// ask holds the arguments of a reservation by one script.
 type ask struct {
 	want   *queue.Want
 	part   int
@@ -123,11 +123,11 @@ type ask struct {
 	only   []string
 }
 
-// state is how a script has answered.
+// state is the state that a script returned.
 type state struct {
 	more  bool // the next part may have something
-	drain bool // the holder gets nothing, so that suspects can go alone
-	alone bool // this one does
+	drain bool // the holder gets nothing, so that a suspect can go alone
+	alone bool // this lease is such a suspect
 	known bool // the token was used before
 }
 
@@ -159,8 +159,7 @@ func (q *Queue) exchange(ctx context.Context, shard int, ends []queue.End, a *as
 		_ = r.Int()
 		st = state{more: n == 1, drain: n == 2, known: n == 5, alone: r.Int() == 1}
 		stale = q.stale(r, left, stale)
-		// So many leases had run out, or keys become due, that the script has done nothing else,
-		// or nothing but settle.
+		// The script had so many expired leases or keys becoming due that it did nothing else (3), or only settled (4).
 		again = r.Err == nil && (n == 3 || n == 4)
 		if n == 4 && len(left) > 0 {
 			args = append(args[:14:14], args[14+2*len(left):]...)
@@ -185,7 +184,7 @@ func (q *Queue) exchange(ctx context.Context, shard int, ends []queue.End, a *as
 	return leases, st, stale, nil
 }
 
-// stale reads the ends that came too late.
+// stale reads the ends that came after their lease had ended.
 func (q *Queue) stale(r *rediskit.Reader, ends []queue.End, stale []queue.Lease) []queue.Lease {
 	for {
 		i := r.Int()
@@ -207,7 +206,7 @@ func flag(b bool) int {
 	return 0
 }
 
-// pack writes an end: token (16), fate (1), done (4), again (1), after and uncertain (6 each, ms), reason.
+// pack encodes an end: token (16), fate (1), done (4), again (1), after and uncertain (6 each, ms), reason.
 func pack(e *queue.End) []byte {
 	b := make([]byte, 34, 34+len(e.Reason))
 	copy(b, e.Lease.Token[:])
@@ -221,13 +220,13 @@ func pack(e *queue.End) []byte {
 	return append(b, reason[:min(len(reason), longReason)]...)
 }
 
-// longReason is how many bytes of a reason are kept: an entry has two bytes for its length.
+// longReason is the maximum size of a reason in bytes; longer ones are cut. An entry has two bytes for its length.
 const longReason = 4096
 
-// patience is for how long one shard of several may keep the others waiting, in Reserve.
+// patience is how long Reserve waits for one shard of several.
 const patience = 2 * time.Second
 
-// turn bounds what is asked of one shard of several.
+// turn bounds the time for one shard of several.
 func (q *Queue) turn(ctx context.Context) (context.Context, context.CancelFunc) {
 	if len(q.shards) == 1 {
 		return ctx, func() {}
@@ -235,9 +234,9 @@ func (q *Queue) turn(ctx context.Context) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(ctx, q.patience)
 }
 
-// reserve settles ends of the only shard, and reserves. It returns leases or an error, never both: who repeats the
-// call after an error gets all that its token has. While other shards answer, one that does not is passed over; what
-// it may have leased runs out.
+// reserve settles ends of the only shard, and reserves. It returns leases or an error, never both: after an error, a
+// repeat returns everything leased with the token. A shard that does not answer is skipped while others answer; leases
+// that it may have made run out.
 //
 //archtest:long owed: reading the answer of a script is a part of its own
 func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End) (leases, stale, failed []queue.Lease, err error) {
@@ -245,8 +244,8 @@ func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End)
 	if repeat {
 		return q.again(ctx, want, ends, tried)
 	}
-	// The shard that remembers a token is the same one whoever asks. It is asked first; where another one is to be,
-	// it only notes the token.
+	// Every caller finds the same shard that remembers a token. That shard is asked first; if another one must be
+	// first, it only records the token.
 	home := int(binary.BigEndian.Uint32(want.Token[:]) % uint32(len(q.shards))) //nolint:gosec // at most 1024
 	now := q.now()
 	from, draining := q.held.first(want.Holder, home)
@@ -277,7 +276,7 @@ func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End)
 			done()
 			switch {
 			case err != nil && len(leases) > 0:
-				return leases, stale, nil, nil // the next call meets the error
+				return leases, stale, nil, nil // the next call returns the error
 			case err != nil && (len(q.shards) == 1 || ctx.Err() != nil || draining):
 				return nil, stale, leasesOf(ends), err
 			case err != nil && !passing:
@@ -294,7 +293,7 @@ func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End)
 				leases, _, _, err = q.again(ctx, want, nil, q.unsure(want))
 				return leases, stale, nil, err
 			}
-			if draining && i == 0 && st.drain { // what has run out elsewhere ends all the same
+			if draining && i == 0 && st.drain { // leases of other shards must still end if expired
 				keys, nothing = 0, true
 				break
 			}
@@ -327,7 +326,7 @@ func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End)
 	return leases, stale, nil, nil
 }
 
-// size is what a lease counts for Want.Bytes.
+// size returns what a lease counts for Want.Bytes.
 func size(l *queue.Lease) (n int) {
 	for i := range l.Records {
 		n += len(l.Key) + len(l.Records[i].Body)
@@ -367,8 +366,8 @@ func (q *Queue) named(ctx context.Context, want *queue.Want, ends []queue.End) (
 				if len(got) == 0 {
 					break
 				}
-				// What was too long for one script follows in the next; keys that nobody can have are asked for in
-				// vain.
+				// Keys that did not fit into one script follow in the next; keys that cannot be leased may be asked for
+				// again.
 				last := slices.Index(chunk, got[len(got)-1].Key)
 				chunk = chunk[last+1:]
 			}
@@ -377,8 +376,8 @@ func (q *Queue) named(ctx context.Context, want *queue.Want, ends []queue.End) (
 	return leases, stale, nil, nil
 }
 
-// unsure is how many scripts a reservation may have been, for whoever has not made it. It is remembered for the
-// next repeat, in place of what this one has tried.
+// unsure returns the maximum number of scripts per shard of a reservation that another object may have made. It is
+// recorded for the next repeat, in place of the scripts that this call has tried.
 func (q *Queue) unsure(want *queue.Want) map[int]int {
 	tried := map[int]int{}
 	for s := range q.shards {
@@ -388,7 +387,7 @@ func (q *Queue) unsure(want *queue.Want) map[int]int {
 	return tried
 }
 
-// again asks for what a reservation has, whose answer was lost.
+// again returns the leases of a reservation whose answer was lost.
 func (q *Queue) again(ctx context.Context, want *queue.Want, ends []queue.End, tried map[int]int) (leases, stale, failed []queue.Lease, err error) {
 	var errs []error
 	for shard := range q.shards {
@@ -417,7 +416,7 @@ func (q *Queue) again(ctx context.Context, want *queue.Want, ends []queue.End, t
 	return leases, stale, nil, nil
 }
 
-// Extend is of queue.Queue.
+// Extend implements queue.Queue.
 func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lease) (lost []queue.Lease, err error) {
 	if err := q.begin(ctx); err != nil {
 		return nil, err

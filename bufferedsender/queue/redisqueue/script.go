@@ -9,8 +9,8 @@ import (
 //go:embed lua/*.lua
 var files embed.FS
 
-// The scripts. Only that of Append is refused while the memory of the server is full: a queue that cannot be opened,
-// inspected and sent from cannot be drained. Only Repair runs on a shard of which something is gone, see intact.lua.
+// The scripts. While the memory of the server is full only that of Append is refused, so that a full queue can be
+// opened, inspected and drained. On a shard with missing Redis keys only Repair runs, see intact.lua.
 var (
 	openScript     = rediskit.Writes.Load(files, "open")
 	destroyScript  = rediskit.Writes.Load(files, "destroy")
@@ -19,7 +19,7 @@ var (
 	exchangeScript = rediskit.Writes.Load(files, "shard", "intact", "exchange")
 	extendScript   = rediskit.Writes.Load(files, "shard", "intact", "extend")
 	settledScript  = rediskit.Writes.Load(files, "shard", "intact", "settled")
-	statsScript    = rediskit.Writes.Load(files, "shard", "intact", "stats") // ends leases that have run out, as peek does
+	statsScript    = rediskit.Writes.Load(files, "shard", "intact", "stats") // ends expired leases, as peek does
 	adminScript    = rediskit.Writes.Load(files, "shard", "intact", "admin")
 	peekScript     = rediskit.Writes.Load(files, "shard", "intact", "peek")
 	nextScript     = rediskit.Reads.Load(files, "shard", "intact", "next")

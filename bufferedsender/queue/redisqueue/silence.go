@@ -6,8 +6,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Silence ends what the client library writes to stderr on its own account, in the whole process: for
-// programs whose stderr is read by people. What matters is in the errors.
+// Silence stops the Redis client library from writing to stderr, for the whole process. Use it in programs whose stderr
+// is read by people. The returned errors have the same information.
 func Silence() { redis.SetLogger(silent{}) }
 
 type silent struct{}

@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
-// rank orders servers by what they keep.
+// rank orders servers by durability, the weakest first.
 func rank(s *rediskit.Server) int {
 	switch {
 	case s.Evicts():
@@ -27,7 +27,7 @@ func rank(s *rediskit.Server) int {
 	return 6
 }
 
-// weaker says what is missing for a durability, nil if nothing is that can be known.
+// weaker returns an error if the server is known to be weaker than the durability.
 func (d Durability) weaker(s *rediskit.Server) error {
 	errs := []error{s.Loses()}
 	switch {
@@ -50,7 +50,7 @@ func word(s string) string {
 
 func yes(s string) string { return map[string]string{"1": "yes", "0": "no", "": "unknown"}[s] }
 
-// survives says what a queue on a server survives.
+// survives describes what a queue on a server survives.
 func (d Durability) survives(s *rediskit.Server) string {
 	var b strings.Builder
 	switch {

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// busyPoll is how long a watcher may not know of the end of a lease or a delay; idlePoll how long it relies on
-	// being woken while the queue is empty.
+	// busyPoll is the interval at which a watcher checks for expired leases and ended delays. idlePoll is the interval
+	// while the queue is empty, when it relies on notifications.
 	busyPoll = time.Second
 	idlePoll = 15 * time.Second
-	// peekTime bounds the questions of a watcher, so that a server that does not answer stops it only.
+	// peekTime is the time-out of a watcher's queries, so that one server without an answer does not stop the others.
 	peekTime = 2 * time.Second
 )
 
-// watcher is one call of Watch. Its lock makes that wake is not called after stop has returned.
+// watcher is one call of Watch. Its lock ensures that wake is not called after stop has returned.
 type watcher struct {
 	mu      sync.Mutex
 	stopped bool
@@ -36,8 +36,8 @@ func (w *watcher) call() {
 	}
 }
 
-// Watch is of queue.Queue. Watchers of all queues of a client share one goroutine and one connection, which is
-// told of what is appended anywhere; it asks each queue once a second for what comes by time, and less often
+// Watch implements queue.Queue. All queues of a client share one goroutine and one connection, which receives the
+// notifications of all processes. Once a second the goroutine asks each queue for keys that have become due, less often
 // while that is empty.
 func (q *Queue) Watch(wake func()) (stop func()) {
 	if q.ending.Load() {
@@ -92,7 +92,7 @@ func (q *Queue) wake() {
 	}
 }
 
-// peekNext asks what is due, and returns when to ask again.
+// peekNext asks for due keys, and returns the time until the next query.
 func (q *Queue) peekNext(ctx context.Context) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, peekTime)
 	defer cancel()
@@ -111,7 +111,7 @@ func (q *Queue) peekNext(ctx context.Context) time.Duration {
 		}
 		q.parked(s, parked, bytes)
 		if fell == 1 { // only a script that writes can end that
-			_, _ = q.again3(ctx, statsScript, s) // or the next one
+			_, _ = q.again3(ctx, statsScript, s) // otherwise the next query repeats it
 		}
 		due = due || ready > 0 || soon >= 0 && soon <= now
 		if keys > 0 {
@@ -125,10 +125,10 @@ func (q *Queue) peekNext(ctx context.Context) time.Duration {
 		q.wake()
 	}
 	if q.o.clock != nil {
-		return 5 * time.Millisecond // the time of a test jumps
+		return 5 * time.Millisecond // in tests the time jumps
 	}
 	if wait >= busyPoll {
-		wait -= rand.N(wait / 4) // many processes do not ask at the same moment
+		wait -= rand.N(wait / 4) // so that many processes do not ask at the same moment
 	}
 	return max(wait, time.Millisecond)
 }
@@ -136,7 +136,7 @@ func (q *Queue) peekNext(ctx context.Context) time.Duration {
 // hub serves the watchers of the queues of one client.
 type hub struct {
 	client  redis.UniversalClient
-	queues  map[*Queue]time.Time // when to ask each; guarded by hubs.mu
+	queues  map[*Queue]time.Time // time of the next query of each; guarded by hubs.mu
 	changed chan struct{}        // capacity 1: queues has changed
 	cancel  context.CancelFunc
 	ended   chan struct{}
@@ -171,7 +171,7 @@ func (h *hub) change() {
 	}
 }
 
-// leave removes a queue; with the last one the hub ends, unless leave was called by it.
+// leave removes a queue. With the last queue the hub ends; leave waits for that unless the hub called it.
 func (r *registry) leave(h *hub, q *Queue) {
 	r.mu.Lock()
 	delete(h.queues, q)
@@ -188,7 +188,7 @@ func (r *registry) leave(h *hub, q *Queue) {
 	}
 }
 
-// run listens and asks until the last watcher has gone.
+// run listens and asks until the last watcher has left.
 func (h *hub) run(ctx context.Context) {
 	defer close(h.ended)
 	ps := h.client.Subscribe(ctx)
@@ -204,13 +204,13 @@ func (h *hub) run(ctx context.Context) {
 			return
 		case <-h.changed:
 		case m, open := <-messages:
-			if !open { // the client was closed: only asking is left
+			if !open { // the client was closed: polling only
 				messages = nil
 			}
 			switch m := m.(type) {
 			case *redis.Message:
 				h.tell(m.Channel)
-			case *redis.Subscription: // perhaps again, after a while without
+			case *redis.Subscription: // perhaps after a lost connection
 				h.tell(m.Channel)
 			}
 		case <-timer.C:
@@ -220,7 +220,7 @@ func (h *hub) run(ctx context.Context) {
 	}
 }
 
-// sync listens to the channels of the queues, and returns when the first of them is to be asked.
+// sync subscribes to the channels of the queues, and returns the time of the first query.
 func (h *hub) sync(ctx context.Context, ps *redis.PubSub, listening map[string]bool) time.Time {
 	hubs.mu.Lock()
 	next := time.Now().Add(time.Hour)
@@ -234,13 +234,13 @@ func (h *hub) sync(ctx context.Context, ps *redis.PubSub, listening map[string]b
 	hubs.mu.Unlock()
 	for c := range wanted {
 		if !listening[c] {
-			_ = ps.Subscribe(ctx, c) // remembered, and said again when the connection is back
+			_ = ps.Subscribe(ctx, c) // the client repeats it after a reconnection
 			listening[c] = true
 		}
 	}
 	for c := range listening {
 		if !wanted[c] {
-			_ = ps.Unsubscribe(ctx, c) // what comes on it wakes no queue
+			_ = ps.Unsubscribe(ctx, c) // a message that still comes wakes no queue
 			delete(listening, c)
 		}
 	}
@@ -264,7 +264,7 @@ func (h *hub) tell(channel string) {
 	}
 }
 
-// ask asks the queues whose time has come.
+// ask queries the queues whose time has come.
 func (h *hub) ask(ctx context.Context) {
 	hubs.mu.Lock()
 	var due []*Queue

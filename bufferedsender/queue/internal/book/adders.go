@@ -7,10 +7,10 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Adders remembers the last call of each adder, and what it was answered.
+// Adders remembers the last call of each adder, with its receipt.
 type Adders struct {
 	last  map[queue.ID]answer
-	prune int // at that many adders
+	prune int // prune when there are this many adders
 }
 
 type answer struct {
@@ -19,8 +19,8 @@ type answer struct {
 	receipt queue.Receipt
 }
 
-// Answer returns the receipt of a call that is a repeat, with true; an error if nobody can
-// tell; false if the call is new.
+// Answer returns the receipt of a repeated call, with true; false if the call is new; an error if the call is too old
+// to decide.
 func (a *Adders) Answer(now time.Time, c *queue.Call) (queue.Receipt, bool, error) {
 	last, ok := a.last[c.Adder]
 	if !ok || c.Number > last.number {
@@ -35,13 +35,13 @@ func (a *Adders) Answer(now time.Time, c *queue.Call) (queue.Receipt, bool, erro
 	return last.receipt, true, nil
 }
 
-// Remember keeps the answer to a call that was applied, for twice as long as it is given, so
-// that a repeat that comes too late is known as one.
+// Remember records the receipt of an applied call. It is kept for twice queue.Memory, so that a repeat that comes too
+// late is recognized as one.
 func (a *Adders) Remember(now time.Time, c *queue.Call, receipt queue.Receipt) {
 	if a.last == nil {
 		a.last, a.prune = make(map[queue.ID]answer), 1024
 	}
-	receipt.Piles = nil // the adder that repeats a call finds them again
+	receipt.Piles = nil // the next call for the key finds them again
 	a.last[c.Adder] = answer{c.Number, now, receipt}
 	if len(a.last) < a.prune {
 		return
@@ -54,10 +54,10 @@ func (a *Adders) Remember(now time.Time, c *queue.Call, receipt queue.Receipt) {
 	a.prune = max(1024, 2*len(a.last))
 }
 
-// Len returns how many adders are remembered.
+// Len returns the number of adders remembered.
 func (a *Adders) Len() int { return len(a.last) }
 
-// Each calls f with what is remembered of each adder, for a log.
+// Each calls f with the record of each adder, for a log.
 func (a *Adders) Each(f func(adder queue.ID, number uint64, at time.Time, receipt queue.Receipt)) {
 	for id, last := range a.last {
 		f(id, last.number, last.at, last.receipt)

@@ -10,19 +10,19 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Contains reports whether anything of a key is in the queue.
+// Contains reports whether the queue has records of a key.
 func (b *Book[R]) Contains(key string) bool {
 	n := b.find(key)
 	return n != nil && !n.vacant()
 }
 
-// Position is the present one.
+// Position returns the present Position.
 func (b *Book[R]) Position() queue.Position {
 	return queue.Position(strconv.FormatUint(uint64(b.gen), 36))
 }
 
-// Settled reports whether everything until a Position is settled or parked. The error is ErrLost if the book has not
-// come to that Position, and another one if it is not a Position of a book.
+// Settled reports whether everything up to a Position is settled or parked. The error is ErrLost if the book has not
+// reached that Position, and another error if it is malformed.
 func (b *Book[R]) Settled(now time.Time, at queue.Position) (bool, error) {
 	b.advance(now)
 	if at == "" { // before everything
@@ -45,13 +45,13 @@ func (b *Book[R]) Settled(now time.Time, at queue.Position) (bool, error) {
 	return true, nil
 }
 
-// Pause and Resume are of queue.Admin.
+// Pause starts a pause, see queue.Admin.
 func (b *Book[R]) Pause(reason string) { b.paused, b.pauseReason = true, reason }
 
-// Resume ends Pause.
+// Resume ends a pause.
 func (b *Book[R]) Resume() { b.paused, b.pauseReason = false, "" }
 
-// Park sets keys aside that wait, and are not leased.
+// Park parks waiting keys that are not leased.
 func (b *Book[R]) Park(now time.Time, reason string, keys []string) (parked int) {
 	b.advance(now)
 	for _, key := range keys {
@@ -72,7 +72,7 @@ func (b *Book[R]) Park(now time.Time, reason string, keys []string) (parked int)
 	return parked
 }
 
-// Unpark makes parked keys wait again, at their old places, with a clean slate.
+// Unpark makes parked keys wait again, at their old places, with their counts reset.
 func (b *Book[R]) Unpark(now time.Time, keys []string) (unparked int) {
 	b.advance(now)
 	for _, key := range keys {
@@ -126,7 +126,7 @@ func (b *Book[R]) takeParked(n *node[R]) []Rec[R] {
 	return recs
 }
 
-// Stats counts what is in the queue.
+// Stats counts the content of the queue.
 func (b *Book[R]) Stats(now time.Time) queue.Stats {
 	b.advance(now)
 	s := queue.Stats{
@@ -140,7 +140,7 @@ func (b *Book[R]) Stats(now time.Time) queue.Stats {
 	return s
 }
 
-// oldest returns the place that comes first of all that wait or are leased.
+// oldest returns the first place of all waiting or leased keys.
 func (b *Book[R]) oldest() (first place, ok bool) {
 	look := func(p place) {
 		if !ok || p < first {
@@ -158,7 +158,7 @@ func (b *Book[R]) oldest() (first place, ok bool) {
 			if n.isLeased() {
 				look(n.more.leasedPlace)
 			}
-			if n.waits() { // also behind a lease, with a Since that is older
+			if n.waits() { // also behind a lease, if its Since is older
 				look(n.place)
 			}
 		}
@@ -166,16 +166,16 @@ func (b *Book[R]) oldest() (first place, ok bool) {
 	return first, ok
 }
 
-// Entry is what is in the book about a key.
+// Entry is the state of a key in the book.
 type Entry[R Ref] struct {
 	queue.Entry                 // without key and records
-	Waits, Held, Aside []Rec[R] // what waits, is leased, is parked
-	Gone               *Rec[R]  // what was replaced
+	Waits, Held, Aside []Rec[R] // waiting, leased, parked
+	Gone               *Rec[R]  // the replaced record
 	order              place
 }
 
-// Inspect returns the entries of the keys, nil for all, that are in one of the states,
-// in the order of their places, parked ones last.
+// Inspect returns the entries of the keys, nil for all, that are in one of the states, in the order of their places,
+// parked ones last.
 func (b *Book[R]) Inspect(now time.Time, states queue.State, keys []string, limit int) (all []Entry[R]) {
 	b.advance(now)
 	s := Search{States: states, Keys: keys, Limit: limit}
@@ -191,33 +191,33 @@ func (b *Book[R]) Inspect(now time.Time, states queue.State, keys []string, limi
 	return all
 }
 
-// Search is an Inspect in pieces, between which the book may change: See until it returns false, with Sort behind each,
-// which needs no book, then Entries until there are no more.
+// Search is an Inspect in pieces, between which the book may change: call See until it returns false, each time
+// followed by Sort, which does not use the book; then call Entries until there are no more.
 type Search struct {
 	States queue.State // 0: all
 	Keys   []string    // nil: all
 	Limit  int
 
-	next, end  int  // of Keys, or of the numbers of nodes
+	next, end  int  // index in Keys, or number of a node
 	moves      int  // of the slab
 	begun      bool // next, end and moves are set
 	found      []found
-	worst      found // what comes behind it is not among the first Limit, if cut is set
+	worst      found // if cut is set, keys behind it are not among the first Limit
 	cut        bool
-	taken, out int // of found; of those, entries
+	taken, out int // of found; of those, returned
 }
 
 const (
-	// seenAtOnce is how many keys See sees: a tenth of a millisecond.
+	// seenAtOnce is how many keys one See visits, in about a tenth of a millisecond.
 	seenAtOnce = 4096
-	// takenAtOnce is how many keys Entries copies: half a millisecond.
+	// takenAtOnce is how many keys one Entries copies, in about half a millisecond.
 	takenAtOnce = 1024
 )
 
-// See sees some keys more, and reports whether there are others still. Those that came into the book since it began may
-// be missing.
+// See visits some more keys, and reports whether there are others left. Keys added since the search began may be
+// missing.
 func (b *Book[R]) See(s *Search) (more bool) {
-	if !s.begun || s.Keys == nil && s.moves != b.nodes.moves { // the numbers are those of other keys now, of few
+	if !s.begun || s.Keys == nil && s.moves != b.nodes.moves { // now other keys have these numbers; few are left
 		*s = Search{States: s.States, Keys: s.Keys, Limit: s.Limit, begun: true, moves: b.nodes.moves, end: len(b.nodes.chunks) * slabNodes}
 		if s.Keys != nil {
 			s.end = len(s.Keys)
@@ -240,8 +240,8 @@ func (s *Search) look(f found, state queue.State) {
 	s.found = append(s.found, f)
 }
 
-// Sort sorts what was found when all was seen, and drops what cannot be among the first Limit before that, for a queue
-// of millions.
+// Sort sorts the keys found by the time all were visited. Before that it drops those that cannot be among the first
+// Limit, so that a queue of millions needs little memory.
 func (s *Search) Sort() {
 	many := len(s.found)/2 > max(s.Limit, 1024)
 	if !many && s.next < s.end {
@@ -254,8 +254,8 @@ func (s *Search) Sort() {
 	}
 }
 
-// Entries returns some entries more of what was found, as far as it is in the book still, and as it is now, and reports
-// whether there are others. Keys that came into a state, or to another place, since they were seen are missing.
+// Entries returns some more of the keys found, in their present state, if they are still in the book, and reports
+// whether there are others. Keys that changed their state or place since they were visited are missing.
 func (b *Book[R]) Entries(now time.Time, s *Search) (entries []Entry[R], more bool) {
 	b.advance(now)
 	for until := min(len(s.found), s.taken+takenAtOnce); s.taken < until && s.out < s.Limit; s.taken++ {
@@ -272,9 +272,9 @@ func (b *Book[R]) Entries(now time.Time, s *Search) (entries []Entry[R], more bo
 	return entries, s.taken < len(s.found) && s.out < s.Limit
 }
 
-// found is a key that Inspect may return, with what it is ordered by.
+// found is a key that Inspect may return, with its sort criteria.
 type found struct {
-	parkedAt int64 // 0: it is not parked
+	parkedAt int64 // 0: not parked
 	place    place
 	id       hash
 	parked   bool

@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/bounds"
 )
 
-// Change is a record that is appended.
+// Change is a record to append.
 type Change[R Ref] struct {
 	Key      string
 	Ref      R
@@ -18,21 +18,21 @@ type Change[R Ref] struct {
 	Since    int64 // ms since 1970; 0: now
 }
 
-// NextSeq draws the numbers of n records and returns the first one.
+// NextSeq assigns the numbers of n records and returns the first one.
 func (b *Book[R]) NextSeq(n int) uint64 {
 	first := b.seq + 1
 	b.seq += uint64(n) //nolint:gosec // a length
 	return first
 }
 
-// Fits returns an error if the changes would make the queue larger than it may be.
+// Fits returns an error if the changes would exceed the bounds of the queue.
 func (b *Book[R]) Fits(changes []Change[R]) error {
 	if b.MaxKeys == 0 && b.MaxBytes == 0 {
 		return nil
 	}
 	before := b.fill()
 	after := before
-	seen := make(map[string]int64, len(changes)) // what waits for the keys of the call
+	seen := make(map[string]int64, len(changes)) // waiting bytes of the keys of the call
 	unparked := map[string]bool{}
 	for i := range changes {
 		c := &changes[i]
@@ -68,7 +68,7 @@ func (b *Book[R]) fill() bounds.Fill {
 	return bounds.Fill{Keys: int64(b.keys()), Parked: b.parked, Bytes: b.bytes, ParkedBytes: b.parkedBytes}
 }
 
-// Fault returns an error once what is parked has used up its share of the bounds, nil for none.
+// Fault returns an error once parked keys have used up their share of the bounds, otherwise nil.
 func (b *Book[R]) Fault() *error {
 	if err := b.bounds().Fault(b.fill()); err != nil {
 		return &err
@@ -83,7 +83,7 @@ func bytesOf[R Ref](recs []Rec[R]) (sum int64) {
 	return sum
 }
 
-// keys returns how many keys have something in the queue.
+// keys returns the number of keys with records in the queue.
 func (b *Book[R]) keys() int { return b.nodes.used - b.quiets }
 
 func (b *Book[R]) waitingBytes(n *node[R]) (sum int64) {
@@ -106,22 +106,22 @@ func (b *Book[R]) eachWaiting(n *node[R], f func(*Rec[R])) {
 	}
 }
 
-// Append puts changes into the queue, and returns how many records they have replaced and
-// the keys whose piles are high, each once.
+// Append appends changes. It returns how many records they replaced, and the keys whose piles have reached
+// queue.PileLimit, each once.
 func (b *Book[R]) Append(now time.Time, changes []Change[R]) (replaced int, piles []string) {
 	for i := range changes {
 		c := &changes[i]
 		b.seq = max(b.seq, c.Seq)
 		n, at := b.obtain(c.Key)
 		replaced += b.add(n, at, now, c)
-		// Equal only once for each key and call, unless it was that high before.
+		// Equal only once for each key and call, unless the pile was that high before.
 		if size := n.pile(); size >= queue.PileLimit && (size == queue.PileLimit || !slices.Contains(piles, c.Key)) {
 			piles = append(piles, c.Key)
 		}
 	}
 	b.counts.appended += int64(len(changes))
 	b.counts.replaced += int64(replaced)
-	// A record further back in the call may have replaced the pile.
+	// A later record of the call may have replaced the pile.
 	piles = slices.DeleteFunc(piles, func(key string) bool { return b.find(key).pile() < queue.PileLimit })
 	return replaced, piles
 }
@@ -154,13 +154,13 @@ func (b *Book[R]) add(n *node[R], at int32, now time.Time, c *Change[R]) (replac
 	default:
 		m := n.extra()
 		m.rest = append(m.rest, rec)
-		n.place = n.place.withClass(c.Class) // which may have risen: settleIn moves it
+		n.place = n.place.withClass(c.Class) // may become more urgent: settleIn moves it
 	}
 	b.settleIn(n, at, now)
 	return replaced
 }
 
-// placeTime is the time of a new place.
+// placeTime returns the time of a new place.
 func placeTime(now time.Time, since int64) int64 {
 	ms := now.UnixMilli()
 	if since == 0 {
@@ -169,7 +169,7 @@ func placeTime(now time.Time, since int64) int64 {
 	return min(max(since, ms-queue.MaxSkew.Milliseconds()), ms)
 }
 
-// dropPile removes what waits, without saying that nothing does.
+// dropPile removes the waiting records. The caller resets what depends on them.
 func (b *Book[R]) dropPile(n *node[R]) (dropped int) {
 	b.eachWaiting(n, func(r *Rec[R]) {
 		b.letGo(r.Ref)
@@ -181,8 +181,8 @@ func (b *Book[R]) dropPile(n *node[R]) (dropped int) {
 	return dropped
 }
 
-// unpark makes room for a record that replaces what is parked: the newest parked one is kept,
-// and what waited behind it gives way too. The key gets a new place.
+// unpark removes the parked records before a record that replaces them is appended. The newest of them is kept as
+// replaced; records that waited behind them are removed. The key gets a new place.
 func (b *Book[R]) unpark(n *node[R]) (replaced int) {
 	if !n.isParked() {
 		return 0
@@ -215,9 +215,9 @@ func (b *Book[R]) forgetReplaced(n *node[R]) {
 	}
 }
 
-// Fold replaces the oldest count records that wait for a key, of which the last has the
-// number last, by what they make together, and returns how many fewer there are. The
-// numbers of the replaced ones are kept, the last one by the last. 0: it was not possible.
+// Fold replaces the oldest count waiting records of a key, the last of which has the number last, by fewer equivalent
+// ones, and returns how many fewer. The new records get the numbers of the last ones replaced. 0 means that nothing was
+// changed.
 func (b *Book[R]) Fold(key string, count int, last uint64, by []Change[R]) int {
 	n := b.find(key)
 	if n == nil || n.pile() < count || b.waitingAt(n, count-1).Seq != last {
@@ -250,7 +250,7 @@ func (b *Book[R]) waitingAt(n *node[R], i int) *Rec[R] {
 	return &n.more.rest[i-1]
 }
 
-// Pile returns what waits for a key, oldest first, at most limit records.
+// Pile returns the waiting records of a key, oldest first, at most limit of them.
 func (b *Book[R]) Pile(key string, limit int) (recs []Rec[R]) {
 	if n := b.find(key); n != nil {
 		for i := range min(limit, n.pile()) {

@@ -1,13 +1,11 @@
-// Package book is the state of a durable queue whose index is in memory, for the back ends
-// filequeue and memqueue: which records wait, are leased or parked, and who is next. It keeps
-// the rules of ../../DESIGN.md. It knows neither files nor locks nor clocks: it is handed
-// the time, is not safe for concurrent use, and does the same again when the same calls are
-// made again, which is how a log is replayed.
+// Package book is the state of a durable queue whose index is in memory, for the back ends filequeue and memqueue:
+// which records wait, are leased or parked, and in which order. It implements the rules of ../../DESIGN.md. It uses no
+// files, locks or clocks: callers pass the time. It is not safe for concurrent use. It is deterministic, so that a log
+// can be replayed.
 //
-// A simple key, one that has one record and waits for the first time, costs a node, a place in
-// a heap and one in an index: about 80 bytes with a reference of 12. Its name is not kept, only 128
-// bits of a hash with a random seed: the back end reads the name where the record lies.
-// Among a billion keys two are the same with a probability of 10⁻²⁰.
+// A simple key has one record and waits for the first time. It costs a node, a place in a heap and one in an index:
+// about 80 bytes with a reference of 12 bytes. Its name is not kept, only 128 bits of a hash with a random seed; the
+// back end reads the name from the record. The probability that two of a billion keys collide is 10⁻²⁰.
 package book
 
 import (
@@ -18,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Ref says where a record lies, and how many bytes its key and body have.
+// Ref is the location of a record, with the size of its key and body.
 type Ref interface{ Bytes() int }
 
 // Rec is a record in the book.
@@ -28,8 +26,8 @@ type Rec[R Ref] struct {
 	Replaces bool
 }
 
-// place orders keys: class, milliseconds since 1970, number of the record, in 3, 42 and 19
-// bits. Half a million records in one millisecond keep their order.
+// place orders keys: class, milliseconds since 1970, number of the record, in 3, 42 and 19 bits. Half a million records
+// in one millisecond keep their order.
 type place uint64
 
 const (
@@ -55,34 +53,34 @@ func (p place) ofClass(class uint8) place {
 // withClass returns the place in the more urgent of two classes.
 func (p place) withClass(class uint8) place { return p.ofClass(min(p.class(), class)) }
 
-// instant is a time by the monotonic clock of the process, since the book was made.
+// instant is a time of the monotonic clock of the process, relative to the creation of the book.
 type instant int64
 
 const never, longAgo instant = math.MaxInt64, math.MinInt64
 
-// hash stands for a key.
+// hash identifies a key.
 type hash [2]uint64
 
-// node is a key that has something in the book.
+// node is a key in the book.
 type node[R Ref] struct {
 	id    hash
 	place place    // of the pile
-	gen   uint32   // in which the pile got it
+	gen   uint32   // when the pile got its place
 	at    slot     // in a heap
 	era   uint32   // see Book.Era
 	first Rec[R]   // the oldest of the pile, if it waits
 	more  *more[R] // nil for a simple key
 }
 
-// more is what a key has that is not simple.
+// more is the state of a key that is not simple.
 type more[R Ref] struct {
-	rest []Rec[R] // of the pile, behind first
+	rest []Rec[R] // of the pile, after first
 
 	leased      []Rec[R]
 	leasedPlace place
 	leasedGen   uint32
 	from        *reservation
-	until       instant // the lease
+	until       instant // end of the lease
 	uncertain   time.Duration
 	requested   bool // see queue.Lease
 
@@ -96,27 +94,27 @@ type more[R Ref] struct {
 	expired, deaths, tries int
 	due                    instant // see End.After
 	quiet                  instant // see End.Uncertain
-	vacant                 bool    // nothing else is known of the key
+	vacant                 bool    // only quiet is set
 }
 
-// dueAt is when the key may be reserved.
+// dueAt returns when the key may be reserved.
 func (m *more[R]) dueAt() instant { return max(m.due, m.quiet) }
 
-// reservation is what one Reserve has leased.
+// reservation is the leases of one Reserve.
 type reservation struct {
 	token queue.ID
 	by    *holder
 	name  string
-	live  int // keys that are leased still
+	live  int // keys that are still leased
 }
 
-// holder is who has leases.
+// holder is a process with leases.
 type holder struct {
 	id       queue.ID
 	leases   int
-	suspects int  // of them
-	company  bool // it has had more than one since it last had none
-	alone    bool // it has one only, of a suspect that goes alone
+	suspects int  // of its leases
+	company  bool // it has had more than one lease since it last had none
+	alone    bool // its only lease is a suspect that goes alone
 }
 
 // Book is the state of a queue.
@@ -125,10 +123,10 @@ type holder struct {
 type Book[R Ref] struct {
 	MaxKeys  int   // 0: any number
 	MaxBytes int64 // 0: any number
-	// Era is noted with each key that comes into the book or is restored, for a log: all that
-	// the key is follows from what was written since.
+	// Era is recorded with each key that comes into the book or is restored. For a log it is the number of a segment:
+	// the state of a key depends only on what was written from that segment on.
 	Era  uint32
-	eras map[uint32]int // keys that are noted with an Era, see setEra
+	eras map[uint32]int // number of keys by Era, see setEra
 
 	start time.Time
 	seeds [2]maphash.Seed
@@ -139,19 +137,19 @@ type Book[R Ref] struct {
 
 	reservations map[queue.ID]*reservation
 	holders      map[queue.ID]*holder
-	emptying     instant // until then holders that have something get nothing while a suspect is to go alone
+	emptying     instant // until then holders with leases get nothing while a suspect waits to go alone
 
 	seq    uint64
 	gen    uint32
-	gens   map[uint32]int // places that are not settled, by generation
+	gens   map[uint32]int // unsettled places by generation
 	bytes  int64
-	recs   int64 // records that the bytes are of, see keep
+	recs   int64 // records counted in bytes, see keep
 	texts  int64 // bytes of reasons
 	counts struct{ appended, replaced, folded, stale, expired int64 }
 
 	waiting, leased, parked int64 // keys
-	parkedBytes             int64 // of keys and bodies that are parked
-	quiets                  int   // keys of which only the end of an Uncertain is known
+	parkedBytes             int64 // of parked keys and bodies
+	quiets                  int   // keys of which only the end of an Uncertain is kept
 
 	ripe bool // see Ripe
 
@@ -171,7 +169,7 @@ func New[R Ref](now time.Time) *Book[R] {
 	return b
 }
 
-// clear gives back the memory of everything, when there is nothing.
+// clear frees all memory when the book is empty.
 func (b *Book[R]) clear() {
 	b.index = index{}
 	b.nodes = slab[R]{moves: b.nodes.moves + 1}
@@ -184,7 +182,7 @@ func (b *Book[R]) instant(now time.Time) instant { return instant(now.Sub(b.star
 
 func (b *Book[R]) time(i instant) time.Time { return b.start.Add(time.Duration(i)) }
 
-// after is an instant that lies a while after another, without overflowing.
+// after returns the instant plus d, without overflow.
 func (i instant) after(d time.Duration) instant {
 	if sum := i + instant(d); sum >= i {
 		return sum
@@ -196,7 +194,7 @@ func (b *Book[R]) hash(key string) hash {
 	return hash{maphash.String(b.seeds[0], key), maphash.String(b.seeds[1], key)}
 }
 
-// find returns the node of a key, nil if it has nothing in the book.
+// find returns the node of a key, nil if the key is not in the book.
 func (b *Book[R]) find(key string) *node[R] {
 	n, _ := b.lookup(b.hash(key))
 	return n
@@ -210,7 +208,7 @@ func (b *Book[R]) lookup(id hash) (*node[R], int32) {
 	return b.nodes.at(i), i
 }
 
-// obtain returns the node of a key, a new one if it has nothing in the book.
+// obtain returns the node of a key, and makes it if necessary.
 func (b *Book[R]) obtain(key string) (*node[R], int32) {
 	id := b.hash(key)
 	if n, i := b.lookup(id); n != nil {
@@ -224,7 +222,7 @@ func (b *Book[R]) obtain(key string) (*node[R], int32) {
 	return n, i
 }
 
-// forget removes a key that has nothing in the book any more.
+// forget removes a key without state from the book.
 func (b *Book[R]) forget(n *node[R], i int32) {
 	b.strike(i)
 	b.leaveEra(n)
@@ -235,7 +233,7 @@ func (b *Book[R]) forget(n *node[R], i int32) {
 	}
 }
 
-// extra returns what is not simple about a key.
+// extra returns the state of a key that is not simple, and makes it if necessary.
 func (n *node[R]) extra() *more[R] {
 	if n.more == nil {
 		n.more = &more[R]{}
@@ -252,7 +250,7 @@ func (n *node[R]) isSuspect() bool { return n.more != nil && n.more.expired > 0 
 // waits reports whether the key has a pile.
 func (n *node[R]) waits() bool { return n.first.Seq != 0 }
 
-// vacant reports whether the key has nothing in the queue.
+// vacant reports whether the key has no records in the queue.
 func (n *node[R]) vacant() bool { return !n.waits() && !n.isLeased() && !n.isParked() }
 
 // pile returns how many records wait.

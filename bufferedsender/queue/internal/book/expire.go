@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// advance ends the leases that have run out, and makes keys due that were delayed.
+// advance ends leases that have run out, and makes delayed keys due.
 func (b *Book[R]) advance(now time.Time) {
 	b.shrink()
 	at := b.instant(now)
@@ -31,15 +31,15 @@ func (b *Book[R]) advance(now time.Time) {
 	}
 }
 
-// Ripe reports whether time has made keys due since it was asked last. Any call may have
-// noticed that, one that only counts too: whoever waits for keys is to be woken.
+// Ripe reports whether time has made keys due since its last call. Any method may make keys due, even one that only
+// counts, so watchers must be woken.
 func (b *Book[R]) Ripe() bool {
 	ripe := b.ripe
 	b.ripe = false
 	return ripe
 }
 
-// runOut ends a lease that nobody has ended.
+// runOut ends an expired lease.
 func (b *Book[R]) runOut(n *node[R], i int32, now time.Time) {
 	m := n.more
 	alone := m.requested && !m.from.by.company
@@ -58,8 +58,8 @@ func (b *Book[R]) runOut(n *node[R], i int32, now time.Time) {
 	b.settleIn(n, i, now)
 }
 
-// RunOutAll ends all leases: their holder has died. Nobody gets the keys for as long
-// as their holder asked for.
+// RunOutAll ends all leases because their holder has died. The keys are withheld for the Uncertain of their
+// reservations.
 func (b *Book[R]) RunOutAll(now time.Time) {
 	b.advance(now)
 	b.emptying = longAgo
@@ -69,8 +69,7 @@ func (b *Book[R]) RunOutAll(now time.Time) {
 	b.advance(now)
 }
 
-// Next returns when there may be something to reserve that there is not now, false if only
-// a call can change that.
+// Next returns the next time at which a key becomes due without a call, false if there is none.
 func (b *Book[R]) Next(now time.Time) (time.Time, bool) {
 	next := never
 	if len(b.leases.items) > 0 {

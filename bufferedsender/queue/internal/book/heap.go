@@ -1,20 +1,20 @@
 package book
 
-// heap is a binary heap of nodes, smallest first. Each node is in one heap at the most, and
-// knows where, so that it can be taken out.
+// heap is a binary heap of nodes, smallest first. Each node is in at most one heap, and stores its slot there, so that
+// it can be removed.
 type heap struct {
 	kind  kind
 	items []int32
 }
 
-// kind says which heap a node is in, and what it is ordered by there.
+// kind is the heap of a node, which also determines its order.
 type kind uint32
 
 const (
 	inReady    kind = iota // due, by place
 	inSuspects             // due suspects that go in parts, by place
 	inLone                 // due suspects that go alone, by place
-	inDelayed              // not due yet, by the time when they are
+	inDelayed              // not due yet, by due time
 	inLeases               // leased, by the end of the lease
 	kinds
 )
@@ -64,7 +64,7 @@ func (b *Book[R]) push(k kind, i int32) {
 	b.up(h, len(h.items)-1)
 }
 
-// leave takes a node out of the heap that it is in, if it is in one.
+// leave removes a node from its heap, if it is in one.
 func (b *Book[R]) leave(n *node[R]) {
 	if n.at == nowhere {
 		return
@@ -81,7 +81,7 @@ func (b *Book[R]) leave(n *node[R]) {
 	}
 }
 
-// fix puts an item right whose order has changed.
+// fix restores the heap after the order of an item has changed.
 func (b *Book[R]) fix(h *heap, at int) {
 	if at > 0 && b.before(h.kind, h.items[at], h.items[(at-1)/2]) {
 		b.up(h, at)

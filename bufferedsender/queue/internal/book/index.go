@@ -1,21 +1,20 @@
 package book
 
-// index finds nodes by the hash of their key: open addressing with the numbers of nodes
-// alone, whose hashes are in the nodes. It needs 5 to 11 bytes a key, a map needs 34. It is
-// cut into parts, so that growing stops nobody for long: one part of a million keys in a
-// tenth of a millisecond.
+// index finds nodes by the hash of their key. It uses open addressing and stores only the numbers of nodes; the hashes
+// are in the nodes. It needs 5 to 11 bytes a key, where a map needs 34. It is divided into parts, so that growing
+// blocks callers only briefly: one part of a million keys takes a tenth of a millisecond.
 type index [indexParts]indexPart
 
 const indexParts = 256
 
 type indexPart struct {
-	slots []int32 // 0: free, else the number of a node + 1; as many as a power of two
+	slots []int32 // 0: free, otherwise the number of a node + 1; the length is a power of two
 	used  int
 }
 
 func (x *index) part(id hash) *indexPart { return &x[id[1]%indexParts] }
 
-// find returns the number of the node with a hash, or -1.
+// findNode returns the number of the node with a hash, or -1.
 func (b *Book[R]) findNode(id hash) int32 {
 	p := b.index.part(id)
 	if p.used == 0 {
@@ -42,7 +41,7 @@ func (b *Book[R]) enter(i int32) {
 	p.put(id, i)
 }
 
-// strike removes a node, and moves those behind it that would not be found any more.
+// strike removes a node, and moves later ones that would otherwise not be found any more.
 func (b *Book[R]) strike(i int32) {
 	id := b.nodes.at(i).id
 	p := b.index.part(id)

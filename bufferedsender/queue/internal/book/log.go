@@ -2,7 +2,7 @@ package book
 
 import "time"
 
-// EraOf returns the Era of a key, false if there is nothing of it in the book.
+// EraOf returns the Era of a key, false if the key is not in the book.
 func (b *Book[R]) EraOf(key string) (era uint32, ok bool) {
 	n := b.find(key)
 	if n == nil {
@@ -11,7 +11,7 @@ func (b *Book[R]) EraOf(key string) (era uint32, ok bool) {
 	return n.era, true
 }
 
-// Renew notes the present Era with a key whose State has been written to the log.
+// Renew records the present Era for a key whose State was written to the log.
 func (b *Book[R]) Renew(key string) {
 	if n := b.find(key); n != nil {
 		b.leaveEra(n)
@@ -19,7 +19,7 @@ func (b *Book[R]) Renew(key string) {
 	}
 }
 
-// setEra notes the present Era with a key that is noted with none.
+// setEra records the present Era for a key that has none.
 func (b *Book[R]) setEra(n *node[R]) {
 	n.era = b.Era
 	b.eras[n.era]++
@@ -31,7 +31,7 @@ func (b *Book[R]) leaveEra(n *node[R]) {
 	}
 }
 
-// Older counts the keys that are noted with an Era or an earlier one. It is cheap; a removal asks Dependents.
+// Older counts the keys with this Era or an earlier one. It is cheap; before a removal call Dependents.
 func (b *Book[R]) Older(era uint32) (keys int) {
 	for at, n := range b.eras {
 		if at <= era {
@@ -41,13 +41,13 @@ func (b *Book[R]) Older(era uint32) (keys int) {
 	return keys
 }
 
-// Parts is how many calls of Dependents see all keys.
+// Parts is how many calls of Dependents visit all keys.
 const Parts = indexParts
 
-// Dependents counts the keys of one part of the book, 0 to Parts-1, that would be lost with the log up to an Era:
-// those noted with that Era or an earlier one, and those with a record of which in says that it lies there. A log
-// asks before it removes anything. It is asked part by part so that the book is not locked for long; a key that
-// depends on nothing old does not come to do so later.
+// Dependents counts the keys in one part of the book, 0 to Parts-1, that would be lost with the log up to an Era: those
+// with that Era or an earlier one, and those with a record for which in returns true. A log calls it before it removes
+// anything. It visits one part at a time, so that the book is not locked for long. A key that depends on nothing old
+// cannot come to depend on it later.
 func (b *Book[R]) Dependents(part int, era uint32, in func(R) bool) (keys int) {
 	p := &b.index[part]
 	for _, slot := range p.slots {
@@ -64,7 +64,7 @@ func (b *Book[R]) Dependents(part int, era uint32, in func(R) bool) (keys int) {
 	return keys
 }
 
-// Globals is what is known of no key in particular, and has to outlive a log that is compacted.
+// Globals is the state that belongs to no key and must survive the compaction of a log.
 type Globals struct {
 	Seq    uint64
 	Gen    uint32
@@ -72,34 +72,34 @@ type Globals struct {
 	Reason string // of the pause
 }
 
-// Globals returns them.
+// Globals returns this state.
 func (b *Book[R]) Globals() Globals { return Globals{b.seq, b.gen, b.paused, b.pauseReason} }
 
-// SetGlobals sets them. Numbers only rise.
+// SetGlobals sets this state. Numbers only rise.
 func (b *Book[R]) SetGlobals(g Globals) {
 	b.seq, b.gen = max(b.seq, g.Seq), max(b.gen, g.Gen)
 	b.paused, b.pauseReason = g.Paused, g.Reason
 }
 
-// Recount begins the counters of Stats at zero, when a log has been replayed.
+// Recount resets the counters of Stats, after a log was replayed.
 func (b *Book[R]) Recount() {
 	b.counts.appended, b.counts.replaced, b.counts.folded, b.counts.stale, b.counts.expired = 0, 0, 0, 0, 0
 	b.lastReserved = time.Time{}
 }
 
-// RanOut returns how many leases have run out since the counters began.
+// RanOut returns how many leases have run out since the counters were reset.
 func (b *Book[R]) RanOut() int64 { return b.counts.expired }
 
-// Advance ends what has ended by now, as every call does.
+// Advance ends leases and delays that are over at this time, as every call does.
 func (b *Book[R]) Advance(now time.Time) { b.advance(now) }
 
 // Reserved reports whether a reservation has leases.
 func (b *Book[R]) Reserved(token [16]byte) bool { return b.reservations[token] != nil }
 
-// Nothing reports whether nothing at all is known of any key.
+// Nothing reports whether the book has no key at all.
 func (b *Book[R]) Nothing() bool { return b.nodes.used == 0 }
 
-// Aside returns how many keys are parked or leased, and the bytes of the reasons for which they are.
+// Aside returns how many keys are parked or leased, and the bytes of their reasons.
 func (b *Book[R]) Aside() (keys, texts int64) { return b.leased + b.parked, b.texts }
 
 // Leased returns how many keys are leased.
@@ -111,10 +111,10 @@ func (b *Book[R]) say(reason *string, text string) {
 	*reason = text
 }
 
-// Size returns how many keys are in the queue, their records, and the bytes of the keys and bodies of these.
+// Size returns the number of keys in the queue, of their records, and of the bytes of keys and bodies.
 func (b *Book[R]) Size() (keys int, records, bytes int64) { return b.keys(), b.recs, b.bytes }
 
-// keep counts a record that came into the queue, letGo one that has left it.
+// keep counts a record that enters the queue, letGo one that leaves it.
 func (b *Book[R]) keep(r R) {
 	b.bytes += int64(r.Bytes())
 	b.recs++

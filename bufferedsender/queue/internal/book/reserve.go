@@ -8,9 +8,9 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Lease is a key that is reserved. The back end reads its name where a record lies.
+// Lease is a reserved key. The back end reads its name from a record.
 type Lease[R Ref] struct {
-	Recs           []Rec[R] // not to be changed
+	Recs           []Rec[R] // read-only
 	Expired, Tries int
 }
 
@@ -34,7 +34,7 @@ func (b *Book[R]) Reserve(now time.Time, want *queue.Want) []Lease[R] {
 	return t.leases
 }
 
-// begin begins a reservation. It is in the book with the first key that it takes.
+// begin begins a reservation. It enters the book with the first key that it takes.
 func (b *Book[R]) begin(now time.Time, want *queue.Want) *taking[R] {
 	by := b.holders[want.Holder]
 	if by == nil {
@@ -43,7 +43,7 @@ func (b *Book[R]) begin(now time.Time, want *queue.Want) *taking[R] {
 	return &taking[R]{b: b, want: want, r: &reservation{token: want.Token, by: by, name: want.Name}, now: b.instant(now)}
 }
 
-// leasesOf returns what is leased in a reservation, by place.
+// leasesOf returns the leases of a reservation, by place.
 func (b *Book[R]) leasesOf(r *reservation) (leases []Lease[R]) {
 	var nodes []*node[R]
 	for _, i := range b.leases.items {
@@ -70,7 +70,7 @@ func (n *node[R]) lease() Lease[R] {
 	return Lease[R]{Recs: slices.Clone(n.more.leased), Expired: n.more.expired, Tries: n.more.tries}
 }
 
-// taking is one Reserve at work.
+// taking is a Reserve in progress.
 type taking[R Ref] struct {
 	b      *Book[R]
 	want   *queue.Want
@@ -80,7 +80,7 @@ type taking[R Ref] struct {
 	leases []Lease[R]
 }
 
-// turn takes what is next: a suspect that goes alone, a part of the others, or what is no suspect.
+// turn takes what is next: a suspect that goes alone, a part of the other suspects, or keys that are not suspects.
 func (t *taking[R]) turn() {
 	b, by := t.b, t.r.by
 	switch alone := len(b.lone.items) > 0; {
@@ -103,7 +103,7 @@ func (t *taking[R]) turn() {
 	}
 }
 
-// oldest takes up to n of the first ones of a heap.
+// oldest takes keys from the front of a heap, until the reservation has n.
 func (t *taking[R]) oldest(h *heap, n int) {
 	for len(t.leases) < min(n, t.want.Keys) && len(h.items) > 0 {
 		if !t.take(h.items[0]) {
@@ -112,7 +112,7 @@ func (t *taking[R]) oldest(h *heap, n int) {
 	}
 }
 
-// lend makes a key one of a reservation.
+// lend adds a key to a reservation.
 func (b *Book[R]) lend(n *node[R], i int32, r *reservation, until instant, uncertain time.Duration) {
 	m := n.more
 	m.from, m.until, m.uncertain, m.requested = r, until, uncertain, false
@@ -127,7 +127,7 @@ func (b *Book[R]) lend(n *node[R], i int32, r *reservation, until instant, uncer
 	b.push(inLeases, i)
 }
 
-// named takes the keys that the caller names.
+// named takes the keys of Want.Only.
 func (t *taking[R]) named() {
 	for _, key := range t.want.Only {
 		n, i := t.b.lookup(t.b.hash(key))
@@ -140,7 +140,7 @@ func (t *taking[R]) named() {
 	}
 }
 
-// take leases a key, as much of it as fits. False: there is no room for it.
+// take leases a key, with as many records as fit. It returns false if there is no room.
 func (t *taking[R]) take(i int32) bool {
 	b, n := t.b, t.b.nodes.at(i)
 	if size := n.first.Ref.Bytes(); size > t.bytes && len(t.leases) > 0 {
@@ -174,7 +174,7 @@ func (t *taking[R]) take(i int32) bool {
 	return true
 }
 
-// InCompany reports whether the holder of a reservation has been given anything else, for a log to tell.
+// InCompany reports whether the holder of a reservation was given anything else, for a log to record.
 func (b *Book[R]) InCompany(token queue.ID) bool {
 	r := b.reservations[token]
 	return r != nil && r.by.company

@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Settle ends leases and returns those ends, by index, that came too late.
+// Settle ends leases. It returns the indexes of the ends whose leases had ended before.
 func (b *Book[R]) Settle(now time.Time, ends []queue.End) (stale []int) {
 	b.advance(now)
 	for i := range ends {
@@ -23,7 +23,7 @@ func (b *Book[R]) Settle(now time.Time, ends []queue.End) (stale []int) {
 	return stale
 }
 
-// Extend makes leases last until now + d, and returns those, by index, that had ended.
+// Extend makes leases last until now + d. It returns the indexes of leases that had ended before.
 func (b *Book[R]) Extend(now time.Time, d time.Duration, leases []queue.Lease) (lost []int) {
 	b.advance(now)
 	for i := range leases {
@@ -70,7 +70,7 @@ func (b *Book[R]) end(n *node[R], at int32, now time.Time, e *queue.End) {
 	b.settleIn(n, at, now)
 }
 
-// unlease takes the key out of its reservation. Its records stay in leased.
+// unlease removes the key from its reservation. Its records stay in leased.
 func (b *Book[R]) unlease(n *node[R]) {
 	m := n.more
 	b.leave(n)
@@ -95,7 +95,7 @@ func (b *Book[R]) ungen(gen uint32) {
 	}
 }
 
-// commit drops the first records that were leased and returns the others.
+// commit drops the first done leased records and returns the others.
 func (b *Book[R]) commit(n *node[R], done int) (rest []Rec[R]) {
 	m := n.more
 	for i := range m.leased[:done] {
@@ -106,16 +106,15 @@ func (b *Book[R]) commit(n *node[R], done int) (rest []Rec[R]) {
 	return rest
 }
 
-// pardon forgets what a key was suspected of.
+// pardon resets the counts that make a key a suspect.
 func (b *Book[R]) pardon(n *node[R]) {
 	m := n.more
 	m.expired, m.deaths, m.tries = 0, 0, 0
 	b.forgetReplaced(n)
 }
 
-// putBack puts records in front of the pile, with the place they had. It is not the earlier
-// one of the two: an Append before it is noticed that a lease has run out has to leave the
-// same as one afterwards.
+// putBack puts records in front of the pile, with the place that they had, even if that of the pile is earlier: the
+// result must not depend on whether an Append comes before or after the end of the lease is detected.
 func (b *Book[R]) putBack(n *node[R], recs []Rec[R]) {
 	m := n.more
 	p, gen := m.leasedPlace, m.leasedGen
@@ -143,11 +142,11 @@ func (b *Book[R]) putBack(n *node[R], recs []Rec[R]) {
 	b.gens[gen]++
 }
 
-// park sets records aside. What waits for the key waits behind them, unless it replaces them.
+// park parks records. Waiting records of the key wait behind them, unless they replace them.
 func (b *Book[R]) park(n *node[R], recs []Rec[R], at place, now time.Time, reason string) {
 	m := n.extra()
 	if n.waits() {
-		b.ungen(n.gen) // what waits behind them counts as settled
+		b.ungen(n.gen) // records behind parked ones count as settled
 	}
 	m.parked, m.parkedPlace, m.parkedAt = recs, at, now.UnixMilli()
 	b.say(&m.reason, reason)
@@ -165,8 +164,7 @@ func (b *Book[R]) park(n *node[R], recs []Rec[R], at place, now time.Time, reaso
 	b.gens[n.gen]++
 }
 
-// settleIn puts a key where it belongs: into the heap from which it is taken next, or out of
-// the book.
+// settleIn puts a key into the heap from which it will be taken next, or removes it from the book.
 func (b *Book[R]) settleIn(n *node[R], at int32, now time.Time) {
 	vacant := n.vacant()
 	if m := n.more; m != nil && m.vacant != vacant {
@@ -208,7 +206,7 @@ func (b *Book[R]) settleIn(n *node[R], at int32, now time.Time) {
 	b.push(to, at)
 }
 
-// simplify gives back what is only needed for keys that are not simple.
+// simplify frees the memory that a simple key does not need.
 func (n *node[R]) simplify() {
 	if m := n.more; m != nil && len(m.rest) == 0 && m.replaced == nil && m.expired == 0 && m.tries == 0 {
 		n.more = nil

@@ -1,11 +1,10 @@
 package book
 
-// shrinkAbove is up to how many nodes are kept for keys to come.
+// shrinkAbove is the number of nodes that are kept for later keys.
 const shrinkAbove = 64 * slabNodes
 
-// shrink gives back memory when most of the nodes that there were are not used any more: one key that is parked must
-// not keep that of millions. It takes as long as what is left needs, after at least fifteen times as many keys have
-// gone.
+// shrink frees memory when most nodes are unused: one parked key must not keep the memory of millions. It takes time in
+// proportion to the remaining keys, and runs only after at least fifteen times as many keys have left.
 func (b *Book[R]) shrink() {
 	if size := len(b.nodes.chunks) * slabNodes; size <= shrinkAbove || 16*b.nodes.used > size {
 		return

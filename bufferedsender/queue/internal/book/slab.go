@@ -1,15 +1,14 @@
 package book
 
-// slabNodes is how many nodes are made at once: few enough that a queue with little in it
-// is small, and growing never copies.
+// slabNodes is how many nodes are allocated at once: few enough that a small queue is small. Growing never copies.
 const slabNodes = 1024
 
 // slab is the memory of the nodes, by number.
 type slab[R Ref] struct {
 	chunks [][]node[R]
-	spare  []int32 // numbers that are not used
+	spare  []int32 // unused numbers
 	used   int
-	moves  int // how often nodes have got other numbers
+	moves  int // how often nodes were renumbered
 }
 
 func (s *slab[R]) at(i int32) *node[R] { return &s.chunks[i/slabNodes][i%slabNodes] }

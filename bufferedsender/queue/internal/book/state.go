@@ -7,8 +7,8 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// State is all that is known of a key, for a log that is compacted. Times are in
-// milliseconds since 1970, by the wall clock.
+// State is the full state of a key, for a log that is compacted. Times are in milliseconds since 1970, by the wall
+// clock.
 type State[R Ref] struct {
 	Waiting, Leased, Parked         []Rec[R]
 	Replaced                        *Rec[R]
@@ -27,8 +27,8 @@ type State[R Ref] struct {
 	Uncertain     time.Duration
 }
 
-// Uses calls f with each record that the book has of a key, to be changed in place: a record
-// that lies elsewhere now. It returns false if there is nothing of the key.
+// Uses calls f with each record of a key, so that f can change its location. It returns false if the key is not in the
+// book.
 func (b *Book[R]) Uses(key string, f func(*Rec[R])) bool {
 	n := b.find(key)
 	if n == nil {
@@ -53,7 +53,7 @@ func (b *Book[R]) eachRecord(n *node[R], f func(*Rec[R])) {
 	}
 }
 
-// State returns what is known of a key, false if nothing.
+// State returns the state of a key, false if it has none.
 func (b *Book[R]) State(now time.Time, key string) (s State[R], ok bool) {
 	n := b.find(key)
 	if n == nil {
@@ -82,7 +82,7 @@ func (b *Book[R]) State(now time.Time, key string) (s State[R], ok bool) {
 	return s, true
 }
 
-// Restore makes a key what State has said, whatever is in the book about it.
+// Restore replaces the state of a key.
 func (b *Book[R]) Restore(now time.Time, key string, s State[R]) {
 	b.Remove(now, key)
 	n, i := b.obtain(key)
@@ -148,7 +148,7 @@ func (b *Book[R]) restoreMore(n *node[R], now time.Time, s *State[R]) {
 	}
 }
 
-// Remove forgets everything about a key.
+// Remove removes all state of a key.
 func (b *Book[R]) Remove(now time.Time, key string) {
 	n, i := b.lookup(b.hash(key))
 	if n == nil {
@@ -178,8 +178,7 @@ func (b *Book[R]) Remove(now time.Time, key string) {
 	b.settleIn(n, i, now)
 }
 
-// Repeat leases the keys of a reservation that a log tells of, in place of Reserve. company is
-// that of its holder, and requested says that so are all keys.
+// Repeat applies a logged reservation. company is that of its holder; requested applies to all keys.
 func (b *Book[R]) Repeat(now time.Time, want *queue.Want, keys []string, records []int, company, requested bool) {
 	t := b.begin(now, want)
 	for i, key := range keys {
@@ -194,7 +193,7 @@ func (b *Book[R]) Repeat(now time.Time, want *queue.Want, keys []string, records
 		t.take(at) // the bytes are those of its records, so it has room
 		b.nodes.at(at).more.requested = requested
 	}
-	t.r.by.keepCompany(company) // also of keys that are not there any more
+	t.r.by.keepCompany(company) // even if some keys are gone
 }
 
 func (h *holder) keepCompany(company bool) {

@@ -1,4 +1,4 @@
-// Package bounds is how full a queue may be: rule 7 of Append in ../../DESIGN.md, for all back ends.
+// Package bounds limits how full a queue may be, for all back ends: rule 7 of Append in ../../DESIGN.md.
 package bounds
 
 import (
@@ -7,16 +7,16 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Bounds limits the keys of a queue, or of a shard of one, and the bytes of keys and bodies; 0 is no bound. Parked
-// keys, which only people remove, have a share of their own that is as large: only what exceeds it takes room of the
-// others.
+// Bounds limits the number of keys of a queue, or of one shard, and the bytes of keys and bodies; 0 means no limit.
+// Parked keys, which only operators remove, have a share of their own of the same size. Only what exceeds this share
+// takes room from other keys.
 type Bounds struct{ Keys, Bytes int64 }
 
-// Fill is what is in a queue: all keys and their bytes, and those that are parked.
+// Fill is the content of a queue: the number and bytes of all keys, and of the parked ones.
 type Fill struct{ Keys, Parked, Bytes, ParkedBytes int64 }
 
-// Full returns an error if a call that would leave the queue filled like this must be refused. A call that adds neither
-// keys nor bytes never is.
+// Full returns an error if the queue, filled like this after a call, is over its bounds. A call that adds neither keys
+// nor bytes is never refused.
 func (b Bounds) Full(f Fill, moreKeys, moreBytes bool) error {
 	if b.Keys > 0 && moreKeys && f.Keys-min(f.Parked, b.Keys) > b.Keys {
 		return fmt.Errorf("%w: with this call %d keys wait or are leased, and %d are parked; MaxKeys is %d%s",
@@ -36,7 +36,7 @@ func advice(parked, share int64) string {
 	return "; Unpark or Drop parked keys"
 }
 
-// Fault returns an error once what is parked has used up its share.
+// Fault returns an error once parked keys have used up their share.
 func (b Bounds) Fault(f Fill) error {
 	if b.Keys > 0 && f.Parked >= b.Keys {
 		return fmt.Errorf("%w: %d keys are parked, and MaxKeys is %d; Unpark or Drop them", queue.ErrFull, f.Parked, b.Keys)

@@ -1,6 +1,5 @@
-// Package watch is for back ends whose queues are used by one process: it calls whoever
-// wants to know that there may be something to reserve. It has no goroutine, but a timer
-// while there is a moment to wait for.
+// Package watch calls the watchers of a queue that one process uses, when there may be something to reserve. It has no
+// goroutine; a timer runs while a wake-up is scheduled.
 package watch
 
 import (
@@ -8,17 +7,16 @@ import (
 	"time"
 )
 
-// Watchers are those who want to know. The zero value is ready to use, by any number of
-// goroutines.
+// Watchers is a set of functions to call. The zero value is ready to use and safe for concurrent use.
 type Watchers struct {
-	mu     sync.Mutex // held while they are called
+	mu     sync.Mutex // held during the calls
 	wakes  map[*func()]struct{}
 	timer  *time.Timer
-	at     time.Time // of the timer, zero without one
+	at     time.Time // of timer, zero without one
 	closed bool
 }
 
-// Watch adds one, until stop is called.
+// Watch adds wake, until stop is called.
 func (w *Watchers) Watch(wake func()) (stop func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -33,7 +31,7 @@ func (w *Watchers) Watch(wake func()) (stop func()) {
 	}
 }
 
-// Wake calls all of them.
+// Wake calls all watchers.
 func (w *Watchers) Wake() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,8 +47,7 @@ func (w *Watchers) wake() {
 	}
 }
 
-// WakeAt has all of them called at a time, in place of the one that was set before; zero means
-// never.
+// WakeAt schedules a call of all watchers, and replaces the time set before; zero means never.
 func (w *Watchers) WakeAt(at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,7 +72,7 @@ func (w *Watchers) WakeAt(at time.Time) {
 	})
 }
 
-// Close ends the timer and calls nobody any more.
+// Close stops the timer. No watcher is called after it.
 func (w *Watchers) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
