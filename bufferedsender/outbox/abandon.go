@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// A call of a driver that does not return, such as one of lib/pq over a connection that the network has forgotten, is
-// abandoned: its goroutine stays, and what comes of it changes nothing here. Deletes and renewals that it may still
-// make are guarded by the epoch of the lease, and ranges that it may still take are given away at the next tick.
+// If a call of a driver does not return, as with lib/pq on a dead connection, it is abandoned: its goroutine stays, and
+// its result is ignored. A delete or renewal that it may still make is guarded by the epoch of the lease. A range that
+// it may still take is given away at the next tick.
 const (
 	abandonAfter = 2 * time.Second // after the end of the context of a call
-	maxAbandoned = 8               // calls at once; then the relay ends
+	maxAbandoned = 8               // abandoned calls at once; then the relay ends
 )
 
-// bounded returns what f returns. If that is not there soon after ctx has ended, it returns the channel on which it may
-// come.
+// bounded returns the result of f. If f has not returned abandonAfter after the end of ctx, bounded returns the channel
+// on which the result may come.
 func bounded[T any](ctx context.Context, f func() T) (result T, abandoned <-chan T) {
 	returned := make(chan T, 1)
 	go func() { returned <- f() }()
@@ -33,8 +33,8 @@ func bounded[T any](ctx context.Context, f func() T) (result T, abandoned <-chan
 	}
 }
 
-// ask begins work with the database, as beginWork does. lost is called on the loop instead of what f returns if the
-// call is abandoned; it may not touch what f writes to.
+// ask begins work with the database, as beginWork does. If the call is abandoned, lost is called on the loop instead of
+// the result of f; lost must not touch anything that f writes.
 func (l *loop) ask(k kind, timeout time.Duration, f func(ctx context.Context) (then func()), lost func(err error)) {
 	l.beginWork(l.work, k, timeout, func(ctx context.Context) func() {
 		then, abandoned := bounded(ctx, func() func() { return f(ctx) })
@@ -55,9 +55,9 @@ func (l *loop) ask(k kind, timeout time.Duration, f func(ctx context.Context) (t
 	})
 }
 
-// end waits for what runs beside the loop, as long as it may take, and closes the connection for leases.
+// end waits for all running work, which may be abandoned, and closes the connection for leases.
 func (l *loop) end() {
-	ctx, cancel := context.WithTimeout(context.Background(), abandonAfter) // calls are abandoned meanwhile
+	ctx, cancel := context.WithTimeout(context.Background(), abandonAfter) // long enough for calls that hang to be abandoned
 	defer cancel()
 	if _, abandoned := bounded(ctx, func() struct{} {
 		l.beside.Wait()
@@ -66,7 +66,7 @@ func (l *loop) end() {
 		l.r.log(slog.LevelWarn, "outbox: calls have not returned; left behind", nil)
 		return
 	}
-	if l.takeInbox(); l.jobs[kindTick].busy { // it has been abandoned, and closes what it has
+	if l.takeInbox(); l.jobs[kindTick].busy { // it was abandoned, and closes the connection when it returns
 		return
 	}
 	leases := l.leases

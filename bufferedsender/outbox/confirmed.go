@@ -2,29 +2,29 @@ package outbox
 
 import "time"
 
-// Bounds of what is remembered of confirmed rows.
+// Bounds of the memory of confirmed rows.
 const (
 	confirmedFor = 5 * time.Minute
 	maxConfirmed = 100_000
 )
 
-// confirmed are the keys of which rows were confirmed lately, with the highest number of each. Rows below that number
-// are not sent, and the index may be ahead of a server that has gone back. It does no I/O and takes the time as an
-// argument; the desk owns it.
+// confirmed are the keys with recently confirmed rows, each with its highest confirmed number. Rows below that number
+// are not sent, and the index may be ahead for these keys if the server has gone back. It does no I/O and gets the time
+// as an argument; the desk owns it.
 type confirmed struct {
 	keys  map[string]*confirmation
-	order []*confirmation // by queued, as far as at has not moved since
+	order []*confirmation // by queued; at may be later
 }
 
-// confirmation is the last one of a key.
+// confirmation is the last confirmation of a key.
 type confirmation struct {
 	key        string
-	seq        int64  // 0: the number is in doubt
-	gen        uint32 // of the hold of its range: later ones may read the row again
+	seq        int64  // 0: in doubt
+	gen        uint32 // of the hold of its range: a later hold may read the row again
 	at, queued time.Time
 }
 
-// add notes that a row, and what is before it for its key, is confirmed.
+// add records that a row, and the rows before it of its key, are confirmed.
 func (c *confirmed) add(r *row, gen uint32, now time.Time) {
 	if c.keys == nil {
 		c.keys = make(map[string]*confirmation)
@@ -34,7 +34,7 @@ func (c *confirmed) add(r *row, gen uint32, now time.Time) {
 		k = &confirmation{key: r.key, queued: now}
 		c.keys[r.key], c.order = k, append(c.order, k)
 	}
-	if k.gen != gen || r.seq > k.seq { // a row that came late, and was loaded, has a lower number
+	if k.gen != gen || r.seq > k.seq { // a late row that was loaded has a lower number
 		k.seq = r.seq
 	}
 	k.gen, k.at = gen, now
@@ -43,7 +43,7 @@ func (c *confirmed) add(r *row, gen uint32, now time.Time) {
 	}
 }
 
-// above returns the number of the confirmed row that a row of the same hold has come behind, 0 if there is none.
+// above returns the number of the confirmed row that a late row of the same hold is behind, 0 if there is none.
 func (c *confirmed) above(r *row, gen uint32) int64 {
 	if k := c.keys[r.key]; k != nil && k.gen == gen && k.seq > r.seq {
 		return k.seq
@@ -51,7 +51,7 @@ func (c *confirmed) above(r *row, gen uint32) int64 {
 	return 0
 }
 
-// prune drops what was confirmed before a time and is not above the floor: a row that comes below it comes no more.
+// prune drops confirmations from before a time that are not above the floor: no row below the floor can come any more.
 func (c *confirmed) prune(before time.Time, floor int64) {
 	for len(c.order) > 0 && c.order[0].queued.Before(before) {
 		c.pop(func(k *confirmation) bool {
@@ -63,7 +63,7 @@ func (c *confirmed) prune(before time.Time, floor int64) {
 	}
 }
 
-// pop drops the first key if it has gone, or has it wait behind the others.
+// pop drops the first key if gone returns true; otherwise it moves the key behind the others.
 func (c *confirmed) pop(gone func(k *confirmation) bool) {
 	k := c.order[0]
 	c.order[0] = nil
@@ -84,8 +84,9 @@ func (c *confirmed) doubt(rows []row) {
 	}
 }
 
-// doubtful returns the keys of which the index may be ahead of a server that has gone back, and the time of the first
-// confirmation: those that were confirmed, whose numbers are dropped, and those in hand, which may be in a request.
+// doubtful returns the keys for which the index may be ahead of a server that has gone back: confirmed keys, whose
+// numbers are dropped, and keys with buffered rows, which may be in a request. It also returns the time of the first
+// confirmation.
 func (d *desk) doubtful(now time.Time) (keys []string, since time.Time) {
 	since = now
 	for _, k := range d.confirmed.order {

@@ -12,23 +12,23 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// DeadLetter is a row that the service, or the sender, has refused for good.
+// DeadLetter is a row that the service, or the sender, has rejected for good.
 type DeadLetter struct {
 	Row
-	// Status is what the service has answered, 0 if the row was not sent.
+	// Status is the HTTP status of the service's answer, 0 if the row was not sent.
 	Status int
-	// Reason is models.Reason.String: most often "document", "missing document" (a merge of what is not there), "too
-	// large", "index", or "superseded" of a row that became visible after a later one of its key was applied. Message
-	// says more.
+	// Reason is models.Reason.String, most often "document", "missing document" (a merge into a missing document), "too
+	// large", "index", or "superseded" (the row became visible after a later row of its key was applied). Message has
+	// the details.
 	Reason  string
 	Message string
-	// Died is when, by the clock of the database.
+	// Died is the time of the failure, by the clock of the database.
 	Died time.Time
 	// Newer is the number of a later row of the key that was applied since, 0 if there is none.
 	Newer int64
 }
 
-// DeadLetters returns the dead letters of the queue with numbers above after, at most limit of them.
+// DeadLetters returns at most limit dead letters of the queue, with numbers above after.
 func (t *Table) DeadLetters(ctx context.Context, db Queryer, after int64, limit int) (all []DeadLetter, err error) {
 	defer t.explain(&err)
 	if err := t.ready(); err != nil {
@@ -47,16 +47,16 @@ func (t *Table) DeadLetters(ctx context.Context, db Queryer, after int64, limit 
 	return all, err
 }
 
-// ErrNewer says that a dead letter was left because its key has later rows.
+// ErrNewer: a dead letter was kept because its key has later rows.
 var ErrNewer = errors.New("newer rows of this key exist; retrying the dead letter would overwrite them")
 
-// ErrNoLetter says that there is no such dead letter.
+// ErrNoLetter: the dead letter does not exist.
 var ErrNoLetter = errors.New("there is no such dead letter")
 
-// Retry makes a dead letter a row again, with a new number. One with a body is left with ErrNewer if its key has
-// later rows, applied or waiting; a transaction under way is not seen, so call it in a transaction that has locked
-// the entity, or write the entity again instead. One with only a key can always come back. tx is a transaction; on
-// a *sql.DB it makes one.
+// Retry turns a dead letter into a row with a new number. A dead letter with a body is kept, with ErrNewer, if its key
+// has later rows, applied or waiting. Uncommitted rows are not visible to this check: call Retry in a transaction that
+// has locked the entity, or write the entity again instead. A dead letter that holds only a key can always be retried.
+// tx is a transaction; for a *sql.DB, Retry makes one.
 func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
 	if err := t.ready(); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
 		return err
 	}
 	n, err := result.RowsAffected()
-	if err != nil { // a row that is written although the letter stays could overwrite a newer one
+	if err != nil { // the dead letter stays, so its row must not be written: it could overwrite a newer one
 		return err
 	}
 	if n == 0 {
@@ -104,15 +104,15 @@ func (t *Table) deadLetter(ctx context.Context, tx Queryer, seq int64) (DeadLett
 	return all[0], nil
 }
 
-// Discard deletes dead letters by their numbers, and returns how many there were.
+// Discard deletes dead letters by their numbers, and returns how many existed.
 func (t *Table) Discard(ctx context.Context, db Execer, seqs ...int64) (int64, error) {
 	return t.remove(ctx, db, `{t}_dead`, "seq", "bigint", sqlkit.Anys(seqs))
 }
 
-// buried notifies of a row that has become a dead letter.
+// buried reports a new dead letter.
 func (r *Relay) buried(l letter) {
 	if r.opts.Dead == nil {
-		r.opts.Logger.Error("outbox: row rejected; it is a dead letter", // whose key and text are not for logs
+		r.opts.Logger.Error("outbox: row rejected; it is a dead letter", // key and message must not be logged
 			"queue", r.table.Queue, "seq", l.seq, "status", l.status, "reason", l.reason.String(), "next", "read it with Table.DeadLetters")
 		return
 	}
@@ -121,11 +121,11 @@ func (r *Relay) buried(l letter) {
 			r.opts.Logger.Error("outbox: RelayOptions.Dead panicked", "panic", v)
 		}
 	}()
-	l.tries++ // as in the table
+	l.tries++ // as counted in the table
 	r.opts.Dead(DeadLetter{Row: l.public(), Status: l.status, Reason: l.reason.String(), Message: clean(l.message), Died: time.Now(), Newer: l.newer})
 }
 
-// clean makes text that every database takes.
+// clean returns text that every database accepts.
 func clean(s string) string {
 	if len(s) > 4000 {
 		s = s[:4000]

@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// row is a row in hand.
+// row is a buffered row.
 type row struct {
 	seq     int64
 	written int64
@@ -20,44 +20,44 @@ type row struct {
 	tries   int
 	class   uint8
 	part    uint8 // the range of its bucket
-	light   bool  // the body was dropped: it is superseded, or the key is aside
-	gone    bool  // what was confirmed with it is that there is no document
-	size    int   // of the body that was dropped
+	light   bool  // the body was dropped: the row is superseded, or the key waits after a failure
+	gone    bool  // the Loader returned no document, so a delete was confirmed
+	size    int   // of the dropped body
 }
 
-// replaces reports whether what waits before the row for its key is superfluous.
+// replaces reports whether the row makes earlier waiting rows of its key superfluous.
 func (r *row) replaces() bool {
 	return r.op == models.ActionTypeUpload || r.op == models.ActionTypeDelete || r.op == ""
 }
 
-// needsBody reports whether the row is sent with a body of its own.
+// needsBody reports whether the row is sent with a body.
 func (r *row) needsBody() bool { return r.op != "" && r.op != models.ActionTypeDelete }
 
-// desk is what a relay has in hand: the rows that it has read and that are not deleted yet, by
-// key. It does no I/O and takes the time as an argument; the loop owns it.
+// desk holds the buffered rows of a relay, by key: read and not deleted yet. It does no I/O and gets the time as an
+// argument; the loop owns it.
 type desk struct {
-	exports bool // rows are not folded: each is exported
+	exports bool // rows are exported one by one, not folded
 	loads   bool // there is a Loader, for rows of any kind
 
 	entries map[string]*entry
-	seqs    map[int64]uint32   // of all rows in hand → the generation of the hold of its range
-	gone    map[int64]struct{} // deleted since the reads that are under way began
-	reads   int                // under way
+	seqs    map[int64]uint32   // of all buffered rows → the generation of the hold of the range
+	gone    map[int64]struct{} // deleted since the running reads began
+	reads   int                // running reads
 	ready   [classes][]*entry
 	aside   asides
-	asides  int   // rows of these
-	left    int   // rows in the table alone, in gaps
+	asides  int   // rows of the keys in aside
+	left    int   // rows only in the table, in gaps
 	bytes   int64 // of bodies of entries
 
-	settled   time.Time // when the service has taken or refused a group last
+	settled   time.Time // when the service last accepted or rejected a group
 	settling  settling  // rows of groups that have ended
 	confirmed confirmed
 }
 
-// entry is a key in hand.
+// entry is a key with buffered rows.
 type entry struct {
 	key    string
-	rows   []row // by number; the first of them are under way if flight is not nil
+	rows   []row // by number; the first ones are in flight if flight is not nil
 	gap    gap   // between them
 	flight *flight
 	part   uint8
@@ -66,10 +66,10 @@ type entry struct {
 	apart  int64 // rows up to this number are sent one by one
 	tries  int
 	due    time.Time
-	at     int // in aside, from 1; 0: it is not
+	at     int // in aside, from 1; 0: not in it
 }
 
-// letter is a row that was refused for good.
+// It is a row that was rejected for good, and becomes a dead letter.
 type letter struct {
 	row
 	status  int
@@ -78,20 +78,19 @@ type letter struct {
 	newer   int64 // the row that was applied before it, 0: none
 }
 
-// size is how many bytes of bodies there are.
+// size returns how many bytes of bodies are buffered.
 func (d *desk) size() int64 { return d.bytes + d.settling.bytes() }
 
-// inHand is how many rows there are, with or without a body and also if they are about to be deleted, but for
-// those of keys that are aside.
+// inHand returns how many rows are buffered, also without a body or about to be deleted, except those of keys in aside.
 func (d *desk) inHand() int { return len(d.seqs) - d.asides }
 
 func newDesk(exports bool) *desk {
 	return &desk{exports: exports, entries: make(map[string]*entry), seqs: make(map[int64]uint32), gone: make(map[int64]struct{})}
 }
 
-// take takes rows that were read, but for those that are in hand, or have been deleted since. gen is that
-// of their range. It returns how many were new, and how many of them should have been read
-// before: their numbers are not above those of known.
+// take takes over rows that were read, except those that are buffered or were deleted since. gens are the generations
+// of the ranges. It returns how many rows were new, and how many of these came late: their numbers are not above those
+// of known.
 func (d *desk) take(rows []row, gens *[ranges]uint32, known [classes]int64) (fresh, late int) {
 	for i := range rows {
 		r := &rows[i]
@@ -125,8 +124,7 @@ func (d *desk) take(rows []row, gens *[ranges]uint32, known [classes]int64) (fre
 	return fresh, late
 }
 
-// insert puts a row into its place among those of its key. One that comes too late goes first
-// of those that are not under way.
+// insert inserts a row among the rows of its key. A late row becomes the first of those that are not in flight.
 func (d *desk) insert(e *entry, r row) {
 	first := e.under()
 	at := first + sort.Search(len(e.rows)-first, func(i int) bool { return e.rows[first+i].seq > r.seq })
@@ -146,7 +144,7 @@ func (d *desk) insert(e *entry, r row) {
 	}
 }
 
-// under is how many rows of a key are under way.
+// under returns how many rows of a key are in flight.
 func (e *entry) under() int {
 	if e.flight == nil {
 		return 0
@@ -154,8 +152,8 @@ func (e *entry) under() int {
 	return len(e.flight.rows)
 }
 
-// supersede drops the bodies of what waits and will not be sent: what is before a row that
-// replaces it and, of a key whose truth will be read, all.
+// supersede drops the bodies of waiting rows that will not be sent: rows before one that replaces them and, if the key
+// will be loaded, all rows.
 func (d *desk) supersede(e *entry) {
 	if d.exports {
 		return
@@ -186,7 +184,7 @@ func (d *desk) lighten(r *row) {
 	}
 }
 
-// enqueue has a key wait for being sent, if it has something that may be.
+// enqueue puts a key into ready if it has something that may be sent.
 func (d *desk) enqueue(e *entry) {
 	if e.queued || e.flight != nil || e.at != 0 || len(e.rows)+e.gap.n == 0 {
 		return
@@ -198,8 +196,8 @@ func (d *desk) enqueue(e *entry) {
 	d.ready[e.class] = append(d.ready[e.class], e)
 }
 
-// next returns the next group of rows that is to be sent, of the most urgent class, or nil. open
-// says of a range whether anything of it may be sent.
+// next returns the next group of rows to send, of the most urgent class, or nil. open reports whether a range may be
+// sent.
 func (d *desk) next(open func(part uint8) bool) *flight {
 	for c := range d.ready {
 		for i, e := range d.ready[c] {
@@ -219,8 +217,8 @@ func (d *desk) next(open func(part uint8) bool) *flight {
 	return nil
 }
 
-// fetched gives the rows of a flight their bodies: nil of those that somebody has purged, none of those that were not
-// asked for.
+// fetched gives the rows of a flight their bodies. A body is nil if the row was purged; rows that were not asked for
+// have none in the map.
 func (d *desk) fetched(f *flight, bodies map[int64][]byte) {
 	if !d.land(f) {
 		return
@@ -247,7 +245,7 @@ func (d *desk) fetched(f *flight, bodies map[int64][]byte) {
 	d.enqueue(e)
 }
 
-// forget takes the number of a row out of what is in hand.
+// The number of a row that is no longer buffered is removed.
 func (d *desk) forget(r row) {
 	delete(d.seqs, r.seq)
 	if d.reads > 0 {
@@ -255,14 +253,14 @@ func (d *desk) forget(r row) {
 	}
 }
 
-// read notes that a read has ended.
+// read records the end of a read.
 func (d *desk) read() {
 	if d.reads--; d.reads == 0 {
 		clear(d.gone)
 	}
 }
 
-// deleted notes that rows are deleted; gens are those of their ranges when that began.
+// deleted records that rows are deleted; gens are the generations of their ranges at the start of the deletion.
 func (d *desk) deleted(rows []row, gens *[ranges]uint32) {
 	for _, r := range rows {
 		if d.seqs[r.seq] == gens[r.part] {
@@ -271,7 +269,7 @@ func (d *desk) deleted(rows []row, gens *[ranges]uint32) {
 	}
 }
 
-// drop forgets all that is in hand of a range.
+// drop drops all buffered rows of a range.
 func (d *desk) drop(part uint8) {
 	for key, e := range d.entries {
 		if e.part != part {

@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// verdictOf is what an outcome means for the rows of an action.
+// verdictOf returns what an outcome means for the rows of an action.
 func verdictOf(o models.Outcome) relay.Verdict {
 	switch {
 	case o.Completed():
@@ -25,7 +25,7 @@ func verdictOf(o models.Outcome) relay.Verdict {
 	}
 }
 
-// end notes how a flight has ended.
+// end records the end of a flight.
 func (d *desk) end(f *flight, v relay.Verdict, why models.Outcome, now time.Time) {
 	if !d.land(f) {
 		return
@@ -37,7 +37,7 @@ func (d *desk) end(f *flight, v relay.Verdict, why models.Outcome, now time.Time
 	}
 	switch {
 	case v == relay.Refused && len(group) > 1 && f.rows[0].seq > e.apart && !loadOnly(group):
-		e.apart = f.seq // one by one: it is one of them
+		e.apart = f.seq // one by one: one of them has the fault
 	case v == relay.Refused:
 		l := letter{row: group[len(group)-1], status: why.Status, reason: why.Reason}
 		if why.Err != nil {
@@ -52,7 +52,7 @@ func (d *desk) end(f *flight, v relay.Verdict, why models.Outcome, now time.Time
 		d.overtake(e, f.seq)
 	case v == relay.Failed:
 		for _, r := range group {
-			r.body = nil // its number is all that is needed
+			r.body = nil // only its number is needed
 			d.settling.tried = append(d.settling.tried, r)
 		}
 		e.tries++
@@ -62,14 +62,13 @@ func (d *desk) end(f *flight, v relay.Verdict, why models.Outcome, now time.Time
 	d.goOn(e)
 }
 
-// loadOnly reports whether all rows say only that the key has changed: together they are
-// one.
+// loadOnly reports whether all rows only state that the key has changed: together they count as one.
 func loadOnly(rows []row) bool {
 	return !slices.ContainsFunc(rows, func(r row) bool { return r.op != "" })
 }
 
-// finish takes the first rows of a key out, the first n of which are to be deleted; the others are dead
-// letters, which the same transaction removes.
+// finish removes the first rows of a key: the first n of them will be deleted, the others become dead letters in the
+// same transaction.
 func (d *desk) finish(e *entry, all, n int) {
 	for i := range all {
 		r := e.rows[i]
@@ -83,7 +82,7 @@ func (d *desk) finish(e *entry, all, n int) {
 	e.tries = 0
 }
 
-// overtake looks for rows of a key that came while a later one was under way, which is applied now.
+// overtake handles rows of a key that came while a later row, which is applied now, was in flight.
 func (d *desk) overtake(e *entry, newer int64) {
 	kept := e.rows[:0]
 	for i := range e.rows {
@@ -100,8 +99,8 @@ func (d *desk) overtake(e *entry, newer int64) {
 	e.rows = kept
 }
 
-// overtaken has a row not sent because a later one of its key was applied: with a Loader its key is read, and without
-// one it is a dead letter. It reports whether the row stays.
+// overtaken handles a row that must not be sent because a later row of its key was applied. With a Loader the key is
+// loaded; otherwise the row becomes a dead letter. It reports whether the row stays.
 func (d *desk) overtaken(r *row, newer int64) bool {
 	if !d.exports && (d.loads || r.op == "") {
 		r.op, r.body, r.light = "", nil, false
@@ -114,7 +113,7 @@ func (d *desk) overtaken(r *row, newer int64) bool {
 	return false
 }
 
-// goOn goes on with a key, or forgets it.
+// goOn continues with the next rows of a key; a key without rows is removed.
 func (d *desk) goOn(e *entry) {
 	if len(e.rows)+e.gap.n == 0 {
 		delete(d.entries, e.key)
@@ -125,19 +124,19 @@ func (d *desk) goOn(e *entry) {
 	d.enqueue(e)
 }
 
-// sort puts the rows of a key into their order: one that came late stood behind those that were under way.
+// sort sorts the rows of a key by number: a late row was behind those in flight.
 func (e *entry) sort() {
 	slices.SortFunc(e.rows, func(x, y row) int { return cmp.Compare(x.seq, y.seq) })
 }
 
-// wait has the key of a flight wait until due; nothing was wrong with it.
+// wait makes the key of a flight wait until due, without a failure.
 func (d *desk) wait(f *flight, due time.Time) {
 	if d.land(f) {
 		d.putAside(f.entry, due)
 	}
 }
 
-// putAside has a key wait until due, without its bodies.
+// putAside makes a key wait until due, without its bodies.
 func (d *desk) putAside(e *entry, due time.Time) {
 	e.sort()
 	for i := range e.rows {
@@ -149,16 +148,16 @@ func (d *desk) putAside(e *entry, due time.Time) {
 	d.trim(e)
 }
 
-// wake has keys go on whose time has come.
+// wake enqueues the keys that are due.
 func (d *desk) wake(now time.Time) {
 	for len(d.aside) > 0 && !d.aside[0].due.After(now) {
-		e := heap.Pop(&d.aside).(*entry) //nolint:forcetypeassert // there is nothing else in it
+		e := heap.Pop(&d.aside).(*entry) //nolint:forcetypeassert // it has no other type
 		d.asides -= len(e.rows)
 		d.enqueue(e)
 	}
 }
 
-// nextDue is when wake has something to do, zero if it has not.
+// nextDue returns the time of the next wake, zero if there is none.
 func (d *desk) nextDue() time.Time {
 	if len(d.aside) == 0 {
 		return time.Time{}
@@ -166,13 +165,13 @@ func (d *desk) nextDue() time.Time {
 	return d.aside[0].due
 }
 
-// Back-off of a key that fails.
+// Back-off of a failing key.
 const (
 	backOffFirst = time.Second
 	backOffLast  = 5 * time.Minute
 )
 
-// asides are keys that wait, the one that is due first in front.
+// asides is a heap of waiting keys; the one that is due first is in front.
 type asides []*entry
 
 func (a asides) Len() int           { return len(a) }

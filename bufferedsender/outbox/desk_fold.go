@@ -35,18 +35,17 @@ func (d *desk) plan(e *entry) *flight {
 	return f
 }
 
-// land takes a flight off its key, and reports whether it was still the key's.
+// land ends the flight of a key, and reports whether the key still had this flight.
 func (d *desk) land(f *flight) bool {
 	e := f.entry
-	if e == nil || e.flight != f { // it was dropped meanwhile
+	if e == nil || e.flight != f { // the key was dropped meanwhile
 		return false
 	}
 	e.flight = nil
 	return true
 }
 
-// needed are the rows of a group whose bodies count: from the last one on that replaces
-// the others.
+// needed returns the rows of a group whose bodies matter: those from the last replacing row on.
 func (f *flight) needed() []row {
 	for i := len(f.rows) - 1; i > 0; i-- {
 		if f.rows[i].replaces() {
@@ -56,8 +55,8 @@ func (f *flight) needed() []row {
 	return f.rows
 }
 
-// foldable returns how many rows may become one action: all up to the last one that replaces
-// the others, and of the merges behind it as many as are worth a try.
+// foldable returns how many rows may become one action: all up to the last replacing row, and as many of the merges
+// behind it as are worth a try.
 func foldable(rows []row) int {
 	last := len(rows) - 1
 	for last > 0 && !rows[last].replaces() {
@@ -66,11 +65,11 @@ func foldable(rows []row) int {
 	return min(len(rows), last+maxFold)
 }
 
-// maxFold is how many merges are folded into one action at the most.
+// maxFold is the maximum number of merges folded into one action.
 const maxFold = 256
 
-// make makes the action of a group whose bodies are there. What cannot be folded into it is
-// left for the next one.
+// make makes the action of a group whose bodies are read. Rows that cannot be folded into it are left for the next
+// action.
 func (d *desk) make(f *flight, key string) models.RawAction {
 	rows := f.needed()
 	before := len(f.rows) - len(rows)
@@ -97,14 +96,14 @@ func (d *desk) make(f *flight, key string) models.RawAction {
 	return models.RawAction{Key: key, Type: typ, Document: body}
 }
 
-// encoded is an action as the folding wants it.
+// encoded returns an action in the form that package fold needs.
 func encoded(typ models.ActionType, body []byte) []byte {
 	if typ == models.ActionTypeDelete {
 		body = []byte("{}")
 	}
 	text, err := models.AppendEncoded(nil, typ, body)
 	if err != nil {
-		return nil // which folds with nothing: it is refused by itself
+		return nil // it folds with nothing, so it is refused alone
 	}
 	return text
 }

@@ -5,23 +5,23 @@ import (
 	"sort"
 )
 
-// Bounds of a key of which rows stay in the table.
+// Bounds of a key with rows that stay in the table.
 const (
-	maxAside  = 100_000 // keys that wait after a failure: about 1 KB each at most, of rows without their bodies
-	maxKept   = 4       // first rows of such a key, and so many of the last
-	maxRefill = 256     // rows that are read at once when its turn has come
+	maxAside  = 100_000 // keys that wait after a failure: at most about 1 KB each, without bodies
+	maxKept   = 4       // first rows of such a key, and as many of the last
+	maxRefill = 256     // rows read at once when the key is due
 )
 
-// gap are rows of a key that are in the table alone, between its first rows and its last ones, which are in hand.
+// gap describes rows of a key that are in the table only, between the first and the last rows, which are buffered.
 type gap struct {
 	first, last int64
-	n           int     // of rows, 0: there is no gap; late ones are not counted
-	came        []int64 // while the gap was read, which may not have found them
+	n           int     // of rows, 0: no gap; late rows are not counted
+	came        []int64 // during the read of the gap, which may have missed them
 }
 
 func (g *gap) has(seq int64) bool { return g.n > 0 && g.first <= seq && seq <= g.last }
 
-// front is how many rows of a key are before the gap, all if there is none.
+// front returns how many rows of a key are before the gap, all if there is none.
 func (e *entry) front() int {
 	if e.gap.n == 0 {
 		return len(e.rows)
@@ -29,9 +29,9 @@ func (e *entry) front() int {
 	return sort.Search(len(e.rows), func(i int) bool { return e.rows[i].seq >= e.gap.first })
 }
 
-// trim keeps of a key that waits the first rows and the last ones. Of the others those that a later one replaces are
-// deleted, so a key that changes while it waits does not fill the table; the rest is read again when its turn has come.
-// A key whose turn has come keeps what is before the gap.
+// trim keeps the first and the last rows of a waiting key. Of the others, rows that a later one replaces are deleted,
+// so that a key that changes while it waits does not fill the table; the rest is read again when the key is due. A key
+// that is due keeps the rows before the gap.
 func (d *desk) trim(e *entry) {
 	if e.at == 0 && e.gap.n == 0 {
 		return
@@ -60,7 +60,7 @@ func (d *desk) trim(e *entry) {
 	}
 }
 
-// spend deletes those of rows that a later one replaces, of these or of those behind them, and returns the others.
+// spend deletes those of rows that a later one replaces, among rows or behind, and returns the others.
 func (d *desk) spend(e *entry, rows, behind []row) []row {
 	if d.exports {
 		return rows
@@ -95,7 +95,7 @@ func (d *desk) leave(e *entry, rows []row) {
 	}
 }
 
-// refilled takes the first rows of a gap, which were read for a flight; more says that there may be others.
+// refilled takes over the first rows of a gap, read for a flight; more says that there may be others.
 func (d *desk) refilled(f *flight, rows []row, gen uint32, more bool) {
 	if !d.land(f) {
 		return
@@ -110,7 +110,7 @@ func (d *desk) refilled(f *flight, rows []row, gen uint32, more bool) {
 	e.gap.came = nil
 	for _, seq := range came {
 		if !found[seq] && (!more || seq <= rows[len(rows)-1].seq) {
-			return // it was committed late: the gap is read again
+			return // the row was committed late: the gap is read again
 		}
 	}
 	left := 0
@@ -126,7 +126,7 @@ func (d *desk) refilled(f *flight, rows []row, gen uint32, more bool) {
 			continue
 		}
 		d.seqs[r.seq] = gen
-		if newer := d.confirmed.above(&r, gen); newer > 0 && !d.overtaken(&r, newer) { // as in take, which the gap has dropped
+		if newer := d.confirmed.above(&r, gen); newer > 0 && !d.overtaken(&r, newer) { // as in take, whose row the gap has dropped
 			continue
 		}
 		e.rows = append(e.rows, r)

@@ -10,13 +10,13 @@ import (
 // keeps the planner from turning this into a join, which could read the whole queue.
 const there = `ctid = ANY (ARRAY(SELECT place FROM gone)) AND (seq IN (SELECT seq FROM gone)) IS TRUE`
 
-// identity recognizes the server by three things: the nonce, which crash recovery and promotion empty; the start time
-// of the postmaster, which differs in a copy of a stopped server; and the oid of the nonce's table, which differs in
-// a dump that is restored into the same server.
+// identity recognizes the server by three values: the nonce, which crash recovery and promotion empty; the start time
+// of the postmaster, which differs in a copy of a stopped server; and the oid of the nonce's table, which differs in a
+// dump restored into the same server.
 const identity = `coalesce((SELECT nonce || ' ' || (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint || ' ' || tableoid FROM {t}_nonce), '')`
 
-// behind compares the sequence with the numbers that there are: the highest of each queue and class, which the primary
-// key ends with, and those of dead letters and tombstones.
+// behind compares the sequence with the existing numbers: the highest of each queue and class, with which the primary
+// key ends, and those of dead letters and tombstones.
 const behind = `SELECT 'the sequence {t}_seq is at ' || at || ', and there is the number ' || top || ': logical replication and some dumps bring rows without their sequence; commits fail with 23505 on numbers that are taken, or rows get numbers below older ones; stop the writers, run SELECT setval(''{t}_seq'', ' || top || ')'
 	FROM (WITH RECURSIVE q AS (
 		(SELECT queue, class FROM {t} ORDER BY queue, class LIMIT 1) UNION ALL
@@ -115,14 +115,14 @@ DO $$ DECLARE r record; BEGIN
 	notify: ` RETURNING pg_notify('{channel}', queue)`,
 
 	arm: `SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} WHERE queue = ?1 AND class = {class} AND seq > {after}{also} AND (?2::bigint >> (bucket / 16)) & 1 <> 0 ORDER BY seq LIMIT ?3`,
-	// No index but {i}_later fits, and the keys come first whatever the planner thinks of them.
+	// Only the index {i}_later fits, and the keys must come first, whatever the planner estimates for them.
 	earlier: `SELECT o.class, o.seq, o.bucket, o.key, o.op, NULL::text AS body, o.attempts, o.written, FALSE
 		FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq) CROSS JOIN LATERAL (
 			SELECT * FROM {t} o WHERE o.queue || '' = ?1 AND o.class + 0 > 0 AND o.key = k.key AND o.seq < k.seq OFFSET 0) o`,
 	earlierFirst: `SELECT o.class, o.seq, o.bucket, o.key, o.op, NULL::text AS body, o.attempts, o.written, FALSE
 		FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq) JOIN {t} o ON o.queue = ?1 AND o.class = 0 AND o.key = k.key AND o.seq < k.seq`,
 
-	// The numbers come first, and each is looked up: as a join it may read the whole queue.
+	// The numbers come first, and each is looked up: a join may read the whole queue.
 	remove: `, gone AS MATERIALIZED (
 		SELECT o.ctid AS place, o.seq FROM unnest(?5::text::bigint[], ?6::text::bigint[], ?7::text::bigint[]) AS d(class, seq, written) CROSS JOIN LATERAL (
 			SELECT o.ctid, o.seq, o.bucket FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq AND o.written = d.written OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held)))
@@ -150,7 +150,7 @@ DO $$ DECLARE r record; BEGIN
 	ensureTrigger: ensurePostgresTrigger, dropTrigger: dropPostgresTrigger,
 }
 
-// arraysOfPlaces writes an array each of classes, numbers and times.
+// arraysOfPlaces returns arrays of the classes, numbers and times of rows.
 func arraysOfPlaces(rows []row) []any {
 	class, seq := places(rows)
 	return sqlkit.PostgreSQL.Values(class, seq, writtenAt(rows))

@@ -19,8 +19,8 @@ var sqliteDialect = dialect{
 	exactly: jsonOfPlaces,
 	others:  []string{"_order", "_later", "_dead_key"},
 
-	// The bucket is of the first eight characters, the last eight and the length: SQLite has
-	// no hash function, and a trigger cannot call one of Go.
+	// The bucket is computed from the first eight characters, the last eight and the length: SQLite has no hash
+	// function, and a trigger cannot call one in Go.
 	schema: []string{`
 CREATE TABLE IF NOT EXISTS {t} (
 	seq      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -87,17 +87,17 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 
 	insertRow: `, (?1, ?2, ?, ?, ?)`,
 
-	// The entries of an index are in the order of seq, the row id, where its columns are equal.
+	// If its columns are equal, the entries of an index are in the order of seq, the row id.
 	arm: `SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} INDEXED BY {t}_order WHERE queue = ?1 AND class = {class} AND seq > {after}{also} AND (?2 >> (bucket / 16)) & 1 = 1 ORDER BY seq LIMIT ?3`,
-	// CROSS JOIN keeps the order in which the tables are named.
+	// CROSS JOIN keeps the tables in the order in which they are named.
 	earlier: `SELECT o.class, o.seq, o.bucket, o.key, o.op, NULL AS body, o.attempts, o.written, 0
 		FROM json_each(?2) k CROSS JOIN {t} o INDEXED BY {t}_later WHERE o.queue = ?1 AND o.class > 0 AND o.key = k.value ->> 0 AND o.seq < k.value ->> 1`,
 	earlierFirst: `WITH k (key, seq) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?2))
 		SELECT o.class, o.seq, o.bucket, o.key, o.op, NULL AS body, o.attempts, o.written, 0 FROM {t} o CROSS JOIN k ON o.key = k.key AND o.seq < k.seq
 		WHERE o.queue = ?1 AND o.class = 0 AND o.key IN (SELECT key FROM k)`,
 
-	// +queue is not looked for in an index: that would read the whole queue. Members of an object cost a
-	// third less than arrays in an array.
+	// +queue prevents the use of an index for it, which would read the whole queue. Members of an object cost a third
+	// less than arrays in an array.
 	remove: `DELETE FROM {t} WHERE seq IN (SELECT o.seq FROM json_each(?4) d CROSS JOIN {t} o ON o.seq = CAST(d.key AS INTEGER) AND o.written = d.value
 		WHERE +o.queue = ?1 AND o.bucket / 16 IN (SELECT slot FROM held))`,
 	bury: `INSERT OR REPLACE INTO {t}_dead (queue, seq, class, key, op, body, written, attempts, status, reason, message, died)
@@ -105,7 +105,7 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 		FROM json_each(?4) d JOIN {t} o ON o.seq = d.value ->> 1 AND o.written = d.value ->> 2 WHERE +o.queue = ?1 AND o.bucket / 16 IN (SELECT slot FROM held) RETURNING seq`,
 	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE +queue = ?1 AND seq IN (SELECT value ->> 1 FROM json_each(?4)) AND bucket / 16 IN (SELECT slot FROM held)`,
 
-	// A copy lacks renewals of leases; AUTOINCREMENT is not below a row.
+	// A copy is recognized by missing renewals of leases. AUTOINCREMENT never falls below a row.
 	server:            recognized{identity: `''`, path: `SELECT file FROM pragma_database_list WHERE name = 'main'`},
 	last:              `SELECT '', coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{t}'), 0)`,
 	oldestTransaction: `SELECT 0`,
@@ -114,9 +114,9 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 	ensureTrigger: ensureSQLiteTrigger, dropTrigger: dropSQLiteTrigger,
 }
 
-// checkpoint makes the log of a file in WAL mode empty: it goes on growing as long as some reader
-// is in it at each moment. If one is there now the next time will do. The connection is the
-// application's, and is left as it was.
+// checkpoint truncates the WAL of the database: as long as some reader uses it at each moment, it keeps growing. If
+// there is a reader now, a later call truncates it. The connection is that of the application, and gets its settings
+// back.
 func checkpoint(ctx context.Context, c *sql.Conn, _ func(string) string) error {
 	var patience int64
 	if err := sqlkit.One(ctx, c, &patience, `PRAGMA busy_timeout`); err != nil {
@@ -136,7 +136,7 @@ func checkpoint(ctx context.Context, c *sql.Conn, _ func(string) string) error {
 	return err
 }
 
-// settings looks for what makes a database of SQLite fail as soon as two use it.
+// settings returns the settings that make an SQLite database fail as soon as two processes use it.
 func settings(ctx context.Context, db Queryer, _ func(string) string) (string, error) {
 	var journal string
 	var patience int64
@@ -148,7 +148,7 @@ func settings(ctx context.Context, db Queryer, _ func(string) string) (string, e
 	}
 	var all []string
 	if journal != "wal" && journal != "memory" {
-		all = append(all, fmt.Sprintf("journal_mode is %s: those who read keep those who write out; use WAL", journal))
+		all = append(all, fmt.Sprintf("journal_mode is %s: readers block writers; use WAL", journal))
 	}
 	if patience == 0 {
 		all = append(all, "busy_timeout is 0: of two transactions that write at once one fails; set it to some seconds")
@@ -156,10 +156,10 @@ func settings(ctx context.Context, db Queryer, _ func(string) string) (string, e
 	return strings.Join(all, "; "), nil
 }
 
-// errReaders says that a reader has the log in use.
+// errReaders: a reader uses the WAL.
 var errReaders = errors.New("a reader holds the log")
 
-// jsonOfPlaces writes an object whose members are numbers and times: numbers differ between classes.
+// jsonOfPlaces returns an object with numbers as names and times as values; numbers are unique over all classes.
 func jsonOfPlaces(rows []row) []any {
 	b := append(make([]byte, 0, 2+len(rows)*28), '{')
 	for i := range rows {

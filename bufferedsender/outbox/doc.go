@@ -1,98 +1,91 @@
-// Package outbox is for programs that keep their truth in a SQL database and want a search
-// index to follow it: what a transaction commits reaches the index, what it rolls back never
-// does. It works on PostgreSQL and SQLite, through database/sql and any driver; package
-// outboxpgx is for programs that use pgx itself.
-// The package is experimental: its API may change in any release.
+// Package outbox makes a search index follow a SQL database: what a transaction commits reaches the index; what it
+// rolls back never does. It works on PostgreSQL and SQLite, through database/sql and any driver; package outboxpgx is
+// for programs that use pgx directly. The package is experimental: its API may change in any release.
 //
-// # What you write
+// # Usage
 //
-// Once, and at each start of the program:
+// Once, at each start of the program:
 //
 //	hotels := &outbox.Table{Dialect: outbox.PostgreSQL, Queue: "hotels"}
 //	err := outbox.Migrate(ctx, db, outbox.PostgreSQL, nil)     // does nothing where outbox.Schema was run by a migration of yours
 //
-// Where the truth changes:
+// Where the program changes an entity:
 //
 //	tx, _ := db.BeginTx(ctx, nil)
 //	_, err = tx.ExecContext(ctx, `UPDATE hotels SET …`)         // the entity first
 //	err = outbox.Write(ctx, tx, hotels, models.UploadAction(doc)) // then the row, in the same transaction
 //	err = tx.Commit()
 //
-// And in any number of processes, these or others:
+// And in one or more processes, the same or others:
 //
 //	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{AutoFlushInterval: 50 * time.Millisecond})
 //	relay, err := outbox.NewRelay(db, hotels, sender.Raw(), nil)
 //	err = relay.Run(ctx)                                        // until ctx ends; then close the sender
 //
-// AutoFlushInterval is how long a row waits for others to share a request with: the sender's
-// default is five seconds.
+// AutoFlushInterval is how long a row waits so that others can share its request; the sender's default is five seconds.
 //
-// # Four ways to write, and what order each one promises
+// # Four ways to write, and their guarantees of order
 //
-//   - [Write] writes the action. The actions of a key are applied in the order of the
-//     transactions if each writes the entity before the row, so that it holds the lock when
-//     the row gets its number. The other way round the order can be wrong for ever.
-//   - [WriteKeys] writes the key only, and [RelayOptions].Loader reads the document when it
-//     is sent. Nothing about the order can go wrong, and a key that changes often is read once.
-//   - [Table.EnsureTrigger], called at each start, has the database write the keys,
-//     whichever program changes the table.
-//   - outboxpgx.Queue puts the row into a pgx.Batch of yours: no round trip of its own.
+//   - [Write] writes the action. The actions of a key are applied in the order of the transactions if each transaction
+//     writes the entity before the row, so that it holds the lock when the row gets its number. In the opposite order
+//     the index can keep the older state for ever.
+//   - [WriteKeys] writes the key only, and [RelayOptions].Loader reads the document when it is sent. The order cannot go
+//     wrong, and a key that changes often is read once.
+//   - [Table.EnsureTrigger], called at each start, makes the database write the keys, whichever program changes the table.
+//   - outboxpgx.Queue adds the row to a pgx.Batch, so that it needs no round trip.
 //
-// They can be mixed; then a key can go back for a moment, because the Loader knows more
-// than the rows behind it. Nothing is promised about the order of different keys.
+// They can be mixed. Then a document can go back to an older state for a moment, because the Loader may read a state
+// newer than that of the rows still behind it. There is no order between different keys.
 //
-// # What is promised
+// # Guarantees
 //
-//   - Rolled back: never in any request. Committed: its effect, or that of a later row of its
-//     key, is confirmed by the service, or the row is a dead letter, or was purged. No other
-//     row waits for a transaction that stays open.
-//   - The rows of a key are applied in the order of their numbers, one request at a time. A
-//     row that cannot be applied now, or loaded, holds its key and no other one: it is tried
-//     again after a second, then after two, up to five minutes.
-//   - Delivery is at least once: what was confirmed and not yet deleted may be sent again, and
-//     a key goes back until the newer row behind it is sent.
-//   - Each key has one relay at a time. When a relay dies the others take its keys over after
-//     RelayOptions.Lease (15 s with the sender's defaults), after an orderly end within
-//     seconds. A relay that settles nothing for three RequestTimeouts gives its keys to the
-//     others, and tries some again for ten seconds each minute.
-//   - The database goes back (a failover to a standby that is behind, a restore, a crash with
-//     synchronous_commit = off): the relay reads from the beginning, and has the Loader read
-//     the keys of which the index may be ahead. Without a Loader, and for relays that were
-//     restarted meanwhile, compare with repair.Repairer when the log says "server changed".
-//   - A document that the service refuses becomes a dead letter ([Table.DeadLetters]), and
-//     later rows of its key continue. [Table.Retry] brings it back.
-//   - A request that the network or the service holds back for longer than its time-out can
-//     land last: no client can exclude that. Keys without documents heal it.
-//   - [Migrate] and EnsureTrigger run in any number of processes, while others write, and
-//     change everything or nothing.
+//   - A row that was rolled back is in no request. For a committed row the service confirms its effect, or that of a
+//     later row of its key, unless the row becomes a dead letter or is purged. An open transaction delays no rows but its
+//     own.
+//   - The rows of a key are applied in the order of their numbers, one request at a time. A row that cannot be applied or
+//     loaded now delays its own key only; the relay retries it after one second, then two, up to five minutes.
+//   - Delivery is at least once. A confirmed row that is not yet deleted may be sent again; its document is then older
+//     until the next row of the key is sent.
+//   - Each key has one relay at a time. When a relay dies, the others take its keys over after RelayOptions.Lease (15 s
+//     with the sender's defaults); after an orderly end, within seconds. A relay that settles nothing for three
+//     RequestTimeouts gives its keys to the others, and tries some of them for ten seconds each minute.
+//   - If the database goes back (a failover to a standby that is behind, a restore, a crash with synchronous_commit =
+//     off), the relay reads from the beginning, and the Loader reads again the keys for which the index may be ahead. If
+//     there is no Loader, or a relay was restarted meanwhile, compare with repair.Repairer when the log says "server
+//     changed".
+//   - A document that the service rejects becomes a dead letter ([Table.DeadLetters]), and later rows of its key
+//     continue. [Table.Retry] turns it into a row again.
+//   - A request that the network or the service delays beyond its time-out can be applied last; no client can exclude
+//     that. If rows hold keys without documents, the next one corrects it.
+//   - [Migrate] and EnsureTrigger can run in any number of processes while others write. They change everything or
+//     nothing.
 //
 // # Operating it
 //
-// [Table.Lag] says how far behind the relays are, [Relay.Stats] what one has done,
-// [Relay.Ready] what fails, the sender's Health whether the service takes what is sent;
-// TELEMETRY.md lists the metrics. [Table.Pause], [Table.Resume] and [Table.Purge] hold for all
-// relays. [Table.Backfill] enqueues what was there before the outbox, behind all live rows.
+// [Table.Lag] reports how far behind the relays are, [Relay.Stats] what one relay has done, [Relay.Ready] what fails,
+// and the sender's Health whether the service accepts requests. TELEMETRY.md lists the metrics. [Table.Pause],
+// [Table.Resume] and [Table.Purge] affect all relays. [Table.Backfill] enqueues the existing entities, behind all live
+// rows.
 //
 // # Databases
 //
-// PostgreSQL 12 or newer. Behind PgBouncer in transaction mode all works but LISTEN. A relay
-// takes one connection of its pool for good and up to three more for moments. It polls each
-// quarter of a second with one cheap statement; with a Wake channel (outboxpgx.Listen) each
-// fifteen seconds. SchemaOptions.Rotate keeps a busy queue small while a long transaction keeps
-// vacuum from working. MySQL and MariaDB are not supported: under their default isolation
+// PostgreSQL 12 or newer. Behind PgBouncer in transaction mode everything works except LISTEN. A relay uses one
+// connection of its pool permanently and up to three more briefly. It polls every quarter of a second with one cheap
+// statement; with a Wake channel (outboxpgx.Listen) every fifteen seconds. SchemaOptions.Rotate keeps a busy queue
+// small while a long transaction blocks vacuum. MySQL and MariaDB are not supported: under their default isolation,
 // deletes wait for inserts.
 //
-// SQLite needs WAL and a busy_timeout, and transactions that write begin with BEGIN IMMEDIATE
-// (_txlock=immediate): one that begins with reading fails at its first write.
+// SQLite needs WAL, a busy_timeout, and BEGIN IMMEDIATE for transactions that write (_txlock=immediate): one that
+// begins with a read fails at its first write.
 //
-// # Rights on PostgreSQL
+// # Privileges on PostgreSQL
 //
-// The role that calls Migrate owns the tables. A role that writes rows, itself or by a trigger, needs
+// The role that calls Migrate owns the tables. A role that writes rows, directly or by a trigger, needs
 //
 //	GRANT INSERT ON azsearch_outbox TO writer; -- with Table.Notify also SELECT (queue)
 //	GRANT USAGE ON SEQUENCE azsearch_outbox_seq TO writer;
 //
-// and a role that runs a relay
+// A role that runs a relay needs
 //
 //	GRANT SELECT, UPDATE, DELETE ON azsearch_outbox TO relay;
 //	GRANT SELECT, INSERT, UPDATE, DELETE ON azsearch_outbox_lease, azsearch_outbox_dead, azsearch_outbox_tombstone TO relay;
@@ -100,6 +93,6 @@
 //	GRANT SELECT ON azsearch_outbox_queue, azsearch_outbox_version TO relay;
 //	GRANT SELECT ON SEQUENCE azsearch_outbox_seq TO relay;
 //
-// With the rights of a writer as well, a relay that has a Loader has keys read again after
-// the server has gone back.
+// After the server has gone back, a relay with a Loader enqueues keys again; for that its role also needs the rights of
+// a writer.
 package outbox

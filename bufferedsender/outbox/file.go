@@ -10,14 +10,14 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// databaseFile is the file that a database was when a relay began. Connections that are open keep writing to it after
-// another one has taken its path, and connections that are opened then write to that one.
+// databaseFile is the file of a database when a relay started. If another file takes its path, open connections still
+// write to the old file, and new ones write to the new file.
 type databaseFile struct {
 	path string
 	was  os.FileInfo
 }
 
-// fileOf returns the file of a database, nil if it has none or that is not known.
+// fileOf returns the file of a database, nil if it has none or cannot be determined.
 func (d *dialect) fileOf(ctx context.Context, db Queryer) *databaseFile {
 	if d.server.path == "" {
 		return nil
@@ -27,7 +27,7 @@ func (d *dialect) fileOf(ctx context.Context, db Queryer) *databaseFile {
 		return nil
 	}
 	info, err := os.Stat(paths[0])
-	if err != nil { // it is not one of the operating system
+	if err != nil { // not a file of the operating system
 		return nil
 	}
 	return &databaseFile{paths[0], info}
@@ -35,7 +35,7 @@ func (d *dialect) fileOf(ctx context.Context, db Queryer) *databaseFile {
 
 var errReplaced = errors.New("outbox: the file of the database was replaced")
 
-// check returns an error if the path has another file, or none. A file that cannot be looked at is taken for the same.
+// check returns an error if the path has another file, or none. A file that cannot be examined counts as unchanged.
 func (f *databaseFile) check() error {
 	if f == nil {
 		return nil

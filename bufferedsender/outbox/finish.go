@@ -14,22 +14,21 @@ const (
 	maxBury   = 200
 )
 
-// finishing is what is to be written about rows that have ended: one deletion, and what
-// goes with it.
+// finishing holds the rows that have ended and are written about in one deletion, with everything that belongs to it.
 type finishing struct {
 	done  []row
 	dead  []letter
 	tried []row
 
-	gens          [ranges]uint32 // of the ranges when it began
-	parts, epochs []any          // of the leases that it relies on
-	marks         bool           // there may be dead letters of the keys
+	gens          [ranges]uint32 // of the ranges at its start
+	parts, epochs []any          // of the leases on which it relies
+	marks         bool           // the keys may have dead letters
 
 	deleted int64
-	buried  map[int64]bool // the numbers of those that have become dead letters
+	buried  map[int64]bool // numbers of the rows that have become dead letters
 }
 
-// finishes are the statements of a relay that deletes.
+// finishes holds the statements of a relay for deletions.
 type finishes struct {
 	table                           *Table
 	keepsDeletes                    bool
@@ -48,15 +47,15 @@ func newFinishes(t *Table, tombs bool) *finishes {
 	}
 }
 
-// held is a common table expression: the ranges that the owner still holds, locked. Its arguments are the queue, the
-// owner and the lists of ranges and their epochs.
+// held returns a common table expression: the ranges that the owner still holds, locked. Its arguments are the queue,
+// the owner and the lists of ranges and their epochs.
 func (d *dialect) held() string {
 	return `WITH held AS MATERIALIZED (
 		SELECT l.slot FROM {t}_lease AS l JOIN ` + d.Rows(3, "w", [2]string{"slot", "bigint"}, [2]string{"epoch", "bigint"}) + ` ON l.slot = w.slot AND l.epoch = w.epoch
 		WHERE l.queue = ?1 AND l.owner = ?2 AND l.expires > {now} ORDER BY l.slot {server: FOR SHARE OF l}) `
 }
 
-// run writes it: one statement if nothing but rows are to be deleted, else one transaction.
+// run writes f: one statement if there are only rows to delete, otherwise one transaction.
 func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishing) error {
 	d := q.table.data
 	tombs := q.keepsDeletes && slices.ContainsFunc(f.done, func(r row) bool { return r.gone })
@@ -76,8 +75,9 @@ func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishi
 			return err
 		}
 		if len(f.tried) > 0 {
-			// Only where nobody else deletes: who writes to a row moves it, and a delete that has found it
-			// before leaves it then, and takes the newer one that supersedes it.
+			// Only for rows whose lease is held, so that no other relay deletes them: an update moves a row, and a
+			// concurrent delete that had found the row would then skip it, and delete only the newer row that
+			// supersedes it.
 			class, seq := places(f.tried)
 			if _, err := c.ExecContext(ctx, q.tried, q.args(owner, f, d.Values(class, seq))...); err != nil {
 				return err
@@ -102,7 +102,7 @@ func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishi
 	})
 }
 
-// overtaken returns for the dead letters that came late what was applied before them.
+// overtaken returns the late dead letters, with the rows that were applied before them.
 func (f *finishing) overtaken() (rows []row) {
 	for _, l := range f.dead {
 		if l.newer > 0 {
@@ -112,12 +112,12 @@ func (f *finishing) overtaken() (rows []row) {
 	return rows
 }
 
-// args are those of a statement that begins with held, and more.
+// args returns the arguments of a statement that begins with held, followed by more.
 func (q *finishes) args(owner string, f *finishing, more []any) []any {
 	return slices.Concat([]any{q.table.Queue, owner}, q.table.data.Values(f.parts, f.epochs), more)
 }
 
-// buryAll makes dead letters of rows, and deletes these.
+// buryAll turns rows into dead letters, and deletes the rows.
 func (q *finishes) buryAll(ctx context.Context, c *sql.Conn, owner string, f *finishing) error {
 	if len(f.dead) == 0 {
 		return nil
@@ -144,7 +144,7 @@ func (q *finishes) buryAll(ctx context.Context, c *sql.Conn, owner string, f *fi
 	return err
 }
 
-// delete deletes exactly these rows, of ranges that are still held.
+// delete deletes exactly these rows, in ranges that are still held.
 func (q *finishes) delete(ctx context.Context, c *sql.Conn, owner string, f *finishing, rows []row) (int64, error) {
 	result, err := c.ExecContext(ctx, q.remove, q.args(owner, f, q.table.data.exactly(rows))...)
 	if err != nil {
@@ -172,7 +172,7 @@ func (q *finishes) latest(ctx context.Context, c *sql.Conn, statement string, ro
 	return err
 }
 
-// places are the classes and the numbers of rows.
+// places returns the classes and the numbers of rows.
 func places(rows []row) (class, seq []any) {
 	all := make([]any, 2*len(rows))
 	class, seq = all[:len(rows)], all[len(rows):]
@@ -182,8 +182,8 @@ func places(rows []row) (class, seq []any) {
 	return class, seq
 }
 
-// writtenAt is when rows were written. After a crash a database that commits asynchronously gives numbers
-// again that it had given to rows which it has lost, and which may be in hand.
+// writtenAt returns the times of rows. After a crash, a database with asynchronous commits gives the numbers of lost
+// rows to new ones; the lost rows may still be buffered.
 func writtenAt(rows []row) []any {
 	all := make([]any, len(rows))
 	for i := range rows {

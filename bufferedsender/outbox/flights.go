@@ -11,24 +11,24 @@ import (
 type flight struct {
 	entry   *entry
 	rows    []row
-	step    kind  // what is next for it when it is planned
+	step    kind  // next kind of work for a planned flight
 	seq     int64 // of the last row
 	actions []models.RawAction
 	left    int            // actions without an outcome
-	worst   models.Outcome // so far, and what it means
+	worst   models.Outcome // worst outcome so far, and its verdict
 	verdict relay.Verdict
 	lease   *lease // under which it is sent
-	made    int64  // bytes of actions that are not bodies of rows
+	made    int64  // bytes of actions other than bodies of rows
 }
 
-// flights are those that are planned and have not ended. The loop owns them.
+// flights are the planned flights that have not ended. The loop owns them.
 type flights struct {
-	next    [kindExport + 1][]*flight // by what is next for them
+	next    [kindExport + 1][]*flight // by the next kind of work
 	offered int                       // actions that the sender has
-	made    int64                     // bytes of documents of the Loader and of Export that have no outcome
+	made    int64                     // bytes of documents from the Loader and Export without an outcome
 }
 
-// planned is how many there are, at least: the sender has actions.
+// planned returns at least the number of flights: the sender has actions, which may share a flight.
 func (s *flights) planned() int {
 	n := s.offered
 	for _, flights := range s.next {
@@ -37,10 +37,10 @@ func (s *flights) planned() int {
 	return n
 }
 
-// sending reports whether outcomes are to come.
+// sending reports whether outcomes will come.
 func (s *flights) sending() bool { return s.offered+len(s.next[kindOffer]) > 0 }
 
-// unsent is how many actions wait for being offered.
+// unsent returns how many actions wait to be offered.
 func (s *flights) unsent() (n int) {
 	for _, f := range s.next[kindOffer] {
 		n += len(f.actions)
@@ -48,7 +48,7 @@ func (s *flights) unsent() (n int) {
 	return n
 }
 
-// cut takes the first n that wait for a kind of work, but for those that were forgotten.
+// cut takes the first n flights that wait for a kind of work, without those that were dropped.
 func (s *flights) cut(k kind, n int) []*flight {
 	s.next[k] = slices.DeleteFunc(s.next[k], func(f *flight) bool {
 		if f.entry == nil {
@@ -59,18 +59,18 @@ func (s *flights) cut(k kind, n int) []*flight {
 	return cut(&s.next[k], n)
 }
 
-// putBack has flights wait in front of the others.
+// putBack puts flights in front of the others.
 func (s *flights) putBack(k kind, flights []*flight) {
 	s.next[k] = append(slices.Clone(flights), s.next[k]...)
 }
 
-// release notes that documents which were made for a flight are not needed any more.
+// release frees the accounted documents made for a flight.
 func (s *flights) release(f *flight) {
 	s.made -= f.made
 	f.made = 0
 }
 
-// cut takes the first n.
+// cut takes the first n elements.
 func cut[T any](from *[]T, n int) []T {
 	n = min(n, len(*from))
 	taken := slices.Clone((*from)[:n])

@@ -6,7 +6,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/relay"
 )
 
-// lease is the time for which this relay has a range. Senders read it.
+// lease is this relay's lease on a range. Senders read it.
 type lease struct {
 	relay.Lease
 
@@ -15,30 +15,30 @@ type lease struct {
 	terms *relay.Terms
 }
 
-// until is for how much longer a request may go on.
+// until returns how much longer a request may run.
 func (l *lease) until() time.Duration { return l.terms.Until(&l.Lease, time.Now()) }
 
-// hold is a range, and the lease on it if this relay has one. The loop owns it.
+// hold is a range, with the lease on it if this relay has one. The loop owns it.
 type hold struct {
 	lease    *lease // nil: none
 	draining bool
-	cut      time.Time // when a request of the range was cut off last
-	sent     int       // actions that the sender has, also under earlier leases
+	cut      time.Time // time of the last cut-off request of the range
+	sent     int       // actions that the sender has, also from earlier leases
 }
 
 // holds are all ranges.
 type holds struct {
 	parts       [ranges]hold
-	gens        [ranges]uint32 // which lease of this relay each has; 0: none
+	gens        [ranges]uint32 // generation of this relay's lease on each; 0: no lease
 	last        uint32
 	terms       *relay.Terms
-	unknownWait time.Duration // 0: nothing is applied later
-	withdraw    bool          // leases were revoked of which the sender may have actions
+	unknownWait time.Duration // 0: no request is applied late
+	withdraw    bool          // the sender may have actions of revoked leases
 	gifts       []gift
-	turn        int // the range that was drained last
+	turn        int // the last range that was drained
 }
 
-// extend notes that a lease lasts until end. One that is new gets a generation.
+// extend records that a lease lasts until end. A new lease gets a generation.
 func (h *holds) extend(part int, epoch int64, end time.Time) {
 	p := &h.parts[part]
 	if p.lease == nil || p.lease.epoch != epoch {
@@ -52,21 +52,21 @@ func (h *holds) extend(part int, epoch int64, end time.Time) {
 	}
 }
 
-// lose notes that a lease has ended.
+// lose records the end of a lease.
 func (h *holds) lose(part int) {
 	p := &h.parts[part]
 	p.lease.End()
 	*p, h.gens[part] = hold{sent: p.sent}, 0
 }
 
-// drain begins to give a range away.
+// drain starts giving a range away.
 func (h *holds) drain(part int) {
 	p := &h.parts[part]
 	p.draining, h.withdraw = true, true
 	p.lease.GiveBack()
 }
 
-// give ends the lease on a range of which the sender has nothing.
+// give ends the lease on a range. The sender must have no actions of it.
 func (h *holds) give(part int, now time.Time) {
 	p := &h.parts[part]
 	g := gift{part: part, epoch: p.lease.epoch}
@@ -77,14 +77,14 @@ func (h *holds) give(part int, now time.Time) {
 	h.lose(part)
 }
 
-// cut notes that a request with an action of a lease was cut off.
+// cut records that a request with an action of a lease was cut off.
 func (h *holds) cut(of *lease, now time.Time) {
 	if p := &h.parts[of.part]; p.lease == of {
 		p.cut = now
 	}
 }
 
-// next is when a lease ends, or does not last for another request, and the loop has to know.
+// next returns the next time at which a lease ends, or is too short for another request, so that the loop must act.
 func (h *holds) next(now time.Time) (next time.Time) {
 	for i := range h.parts {
 		p := &h.parts[i]
@@ -102,7 +102,7 @@ func (h *holds) next(now time.Time) (next time.Time) {
 	return next
 }
 
-// count is how many ranges are held, and how many of them are being given away.
+// count returns how many ranges are held, and how many of them are being given away.
 func (h *holds) count() (held, draining int) {
 	for i := range h.parts {
 		if h.parts[i].lease != nil {
@@ -115,7 +115,7 @@ func (h *holds) count() (held, draining int) {
 	return held, draining
 }
 
-// mask has a bit for each range of which rows may be read.
+// mask returns a bit mask of the ranges that may be read.
 func (h *holds) mask() (m int64) {
 	for i := range h.parts {
 		if p := &h.parts[i]; p.lease != nil && !p.draining {
@@ -131,7 +131,7 @@ func (h *holds) open(part uint8, now time.Time) bool {
 	return p.lease != nil && !p.draining && h.terms.Lasts(&p.lease.Lease, now)
 }
 
-// share is how many of so many ranges belong to the relay that is the rank-th of the members.
+// share returns the fair share of all ranges for the member with this rank.
 func share(all, members, rank int) int {
 	n := all / members
 	if rank < all%members {
@@ -140,8 +140,8 @@ func share(all, members, rank int) int {
 	return n
 }
 
-// surplus are the ranges to give away so that want remain: those below the one that was given away last, so that none
-// goes to a relay that probes twice in a row.
+// surplus returns the ranges to give away so that want remain: those below the last one given away, so that a probing
+// relay does not get the same range twice in a row.
 func (h *holds) surplus(want int) (parts []int) {
 	held, draining := h.count()
 	held -= draining

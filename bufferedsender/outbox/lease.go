@@ -9,8 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// leasing are the statements about leases. One call of tick, or of the others, is under way at a time,
-// but that give may come beside it.
+// leasing holds the statements about leases. Its methods are not called concurrently, except give.
 type leasing struct {
 	table                                        *Table
 	owner                                        string
@@ -20,13 +19,13 @@ type leasing struct {
 
 	file *databaseFile
 
-	conn *sql.Conn // of its own on PostgreSQL, nil until it is needed
+	conn *sql.Conn // its own connection on PostgreSQL, nil until needed
 }
 
 func newLeasing(r *Relay) *leasing {
 	t := r.table
 	of := `FROM {t}_lease m WHERE m.queue = ?1 AND m.expires > {now} AND m.slot `
-	// What is taken is locked first, in an order that all relays have in common.
+	// Rows are locked first, in an order common to all relays.
 	mine := `WITH mine AS MATERIALIZED (SELECT slot FROM {t}_lease WHERE queue = ?1 AND owner = ?2 AND expires > {now} ORDER BY slot {server: FOR UPDATE})
 		UPDATE {t}_lease SET expires = {now} + ?3, epoch = epoch + CASE WHEN slot < 64 THEN 0 ELSE 1 END WHERE queue = ?1 AND slot IN (SELECT slot FROM mine) RETURNING slot, epoch`
 	free := `WITH free AS MATERIALIZED (SELECT slot FROM {t}_lease WHERE queue = ?1 AND slot < 64 AND expires <= {now} ORDER BY slot LIMIT ?4 {server: FOR UPDATE SKIP LOCKED})
@@ -49,19 +48,19 @@ func newLeasing(r *Relay) *leasing {
 	}
 }
 
-// tally is what a tick has found.
+// tally is the result of a tick.
 type tally struct {
 	began         time.Time
-	renewed       map[int]int64 // the epochs of the ranges that this relay had
-	acquired      map[int]int64 // and of those that it has got
-	members, rank int           // that share the ranges, with this relay
-	probing       int           // that take one each
+	renewed       map[int]int64 // epochs of the ranges that this relay had
+	acquired      map[int]int64 // and of those that it acquired
+	members, rank int           // relays that share the ranges, including this one
+	probing       int           // relays that try one range each
 	paused        bool
 	letters       bool  // there are dead letters
 	renewals      int64 // how often this relay has renewed its leases
 	server        string
-	life          uint32 // of the progress when it began
-	known         string // the server when it began, "" before it was known
+	life          uint32 // of the progress at its start
+	known         string // the server at its start, "" before it was known
 }
 
 // on calls f with the connection for leases.
@@ -83,7 +82,7 @@ func (l *leasing) on(ctx context.Context, db *sql.DB, f func(Queryer) error) err
 	return err
 }
 
-// close gives the connection up.
+// close closes the connection.
 func (l *leasing) close() {
 	if l.conn != nil {
 		sqlkit.Drop(l.conn)
@@ -92,9 +91,8 @@ func (l *leasing) close() {
 	}
 }
 
-// tick renews the leases, joins if this relay is not known, goes to a place, and takes free ranges until it has
-// its share. draining are how many it holds and gives away. A tick without anything to change is one
-// statement.
+// tick renews the leases, registers this relay if it is not known, moves it to a place, and takes free ranges until it
+// has its share. draining is how many ranges it holds and is giving away. A tick without changes is one statement.
 func (l *leasing) tick(ctx context.Context, db *sql.DB, at place, draining int) (t tally, err error) {
 	err = l.on(ctx, db, func(c Queryer) error {
 		if err := l.file.check(); err != nil {
@@ -159,10 +157,10 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, at place, draining int) 
 type gift struct {
 	part  int
 	epoch int64
-	wait  time.Duration // how long nobody may send anything of it
+	wait  time.Duration // how long no relay may send rows of it
 }
 
-// givenAway ends leases. It uses a connection of the pool: tick may be under way.
+// givenAway ends leases. It uses a connection of the pool, because tick may be running.
 func (l *leasing) givenAway(ctx context.Context, db *sql.DB, gifts []gift) error {
 	return sqlkit.OnConn(ctx, db, func(c *sql.Conn) error {
 		for _, g := range gifts {
@@ -174,7 +172,7 @@ func (l *leasing) givenAway(ctx context.Context, db *sql.DB, gifts []gift) error
 	})
 }
 
-// leave says that this relay is not one of those that share the ranges any more.
+// leave removes this relay from those that share the ranges.
 func (l *leasing) leave(ctx context.Context, db *sql.DB) error {
 	return sqlkit.OnConn(ctx, db, func(c *sql.Conn) error {
 		_, err := c.ExecContext(ctx, l.quit, l.table.Queue, l.owner)

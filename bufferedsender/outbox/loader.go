@@ -9,22 +9,22 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Loader reads the truth of keys. Load and LoadRaw make one.
+// Loader reads the current documents of keys. Load and LoadRaw make one.
 type Loader struct {
 	load func(ctx context.Context, t *Table, keys []string) ([]loaded, error)
 }
 
-// loaded is what a Loader says about a key.
+// loaded is the result of a Loader for a key.
 type loaded struct {
 	action models.RawAction
-	err    error // the document cannot be sent
+	err    error // why the document cannot be sent
 }
 
-// Load makes a Loader of a function that reads documents by their raw keys, at most 1000 at a time: for each an
-// action, or nothing, which deletes the document from the index. So it must not read from a replica that may be
-// behind, and must return an error if it cannot read. After an error it gets fewer keys, until the key that it
-// fails for waits alone, for a second at first and five minutes at most; while it fails for every key it gets one a
-// second. An action of another key is an error. One call runs at a time, on a goroutine of the relay.
+// Load returns a Loader for a function that reads documents by their raw keys, at most 1000 at a time. For each key,
+// load returns an action, or none to delete the document from the index. So it must not read from a replica that may be
+// behind, and must return an error if it cannot read. After an error it gets fewer keys, until a key for which it fails
+// is alone; that key then waits for one second at first, and up to five minutes. While load fails for all keys it gets
+// one key a second. An action of another key is an error. One call runs at a time, on a goroutine of the relay.
 func Load[T any](load func(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[T], error)) Loader {
 	if load == nil {
 		return Loader{}
@@ -55,7 +55,7 @@ func Load[T any](load func(ctx context.Context, keys []string) ([]models.IndexDo
 	}}
 }
 
-// LoadRaw is Load for documents that are JSON already.
+// LoadRaw is Load for documents that are already JSON.
 func LoadRaw(load func(ctx context.Context, keys []string) ([]models.RawAction, error)) Loader {
 	if load == nil {
 		return Loader{}
@@ -72,7 +72,7 @@ func LoadRaw(load func(ctx context.Context, keys []string) ([]models.RawAction, 
 
 var errNoLoader = errors.New("there are rows with keys only, and RelayOptions.Loader is not set")
 
-// ask returns what the Loader says about raw keys, by key. A panic is an error.
+// ask returns the results of the Loader for raw keys, by key. A panic is returned as an error.
 func (l Loader) ask(ctx context.Context, t *Table, raw []string) (found map[string]loaded, err error) {
 	if l.load == nil {
 		return nil, errNoLoader
@@ -88,7 +88,7 @@ func (l Loader) ask(ctx context.Context, t *Table, raw []string) (found map[stri
 	}
 	asked, answered, answers := make([]string, len(raw)), make([]string, len(all)), make(map[string]loaded, len(all))
 	for i, k := range raw {
-		asked[i] = t.key(k) // which Table.Key may make of several
+		asked[i] = t.key(k) // Table.Key may map several raw keys to it
 	}
 	for i, a := range all {
 		answered[i], answers[a.action.Key] = a.action.Key, a

@@ -10,15 +10,15 @@ import (
 	"github.com/go-azsearch/azsearch/internal/relay"
 )
 
-// Bounds of what is under way.
+// Bounds of work in progress.
 const (
 	maxOffer  = 1000
 	maxExport = 100
 	statement = 30 * time.Second
 )
 
-// loop is one Run of a relay. Its goroutine owns all of it but inbox. Whatever waits runs
-// beside it, one of each kind of work at a time, and posts what came of it.
+// loop is one Run of a relay. Its goroutine owns all fields except inbox. Blocking work runs on other goroutines, at
+// most one for each kind of work, and posts its results to inbox.
 type loop struct {
 	r        *Relay
 	desk     *desk
@@ -31,7 +31,7 @@ type loop struct {
 	finish *finishes
 	leases *leasing
 
-	work   context.Context // of all that runs beside it
+	work   context.Context // of all work on other goroutines
 	cancel context.CancelFunc
 	beside sync.WaitGroup
 	inbox  inbox
@@ -49,13 +49,13 @@ type loop struct {
 	ending
 }
 
-// tidying is when the database is tidied.
+// tidying schedules the clean-up of the database.
 type tidying struct {
 	untidy   int64     // rows deleted since beginTidy
-	forgetAt time.Time // when old tombstones are deleted
+	forgetAt time.Time // when to delete old tombstones
 }
 
-// ending is how a loop ends, and why.
+// ending is the state of a loop that ends, and the reason.
 type ending struct {
 	closing   bool
 	closeBy   time.Time
@@ -99,7 +99,7 @@ func (l *loop) run(ctx context.Context) error {
 		case <-timer.C:
 		case _, open := <-wake:
 			if !open {
-				wake, l.r.opts.Wake, l.r.opts.idlePoll = nil, nil, l.r.opts.Poll // nobody wakes it any more
+				wake, l.r.opts.Wake, l.r.opts.idlePoll = nil, nil, l.r.opts.Poll // no more notifications will come
 			}
 			l.progress.wokenAt = time.Now()
 			l.jobs[kindRead].retry.At = l.progress.wokenAt
@@ -122,7 +122,7 @@ func (l *loop) takeInbox() {
 	l.r.stats.Store(&stats)
 }
 
-// step begins all that may begin now.
+// step begins all work that may begin now.
 func (l *loop) step(now time.Time) {
 	l.guardLeases(now)
 	l.desk.wake(now)
@@ -133,7 +133,7 @@ func (l *loop) step(now time.Time) {
 	}
 }
 
-// begin begins work of a kind, if there is some and its time has come.
+// begin begins work of a kind, if there is any and it is due.
 func (l *loop) begin(k kind, now time.Time) {
 	if l.wants(k) && l.jobs[k].retry.Due(now) {
 		begins[k](l, now)
@@ -145,7 +145,7 @@ var begins = [kinds]func(l *loop, now time.Time){
 	(*loop).beginRead, (*loop).beginFinish, (*loop).beginWithdraw, (*loop).beginGive, (*loop).beginTidy, (*loop).beginDoubt,
 }
 
-// wants reports whether there is work of a kind to begin, when its time has come, and none of it is under way.
+// wants reports whether there is work of a kind that is not running yet.
 func (l *loop) wants(k kind) bool {
 	if l.jobs[k].busy {
 		return false
@@ -159,7 +159,7 @@ func (l *loop) wants(k kind) bool {
 		return waits && (l.desk.inHand() < o.maxRows || !l.flights.sending())
 	case kindFetch:
 		return waits && (l.desk.size() < o.maxBytes || !l.flights.sending())
-	case kindLoad: // documents that were read wait for the sender
+	case kindLoad: // loaded documents wait for the sender
 		return waits && (l.flights.made < o.maxBytes || !l.flights.sending())
 	case kindExport: // a row may become any number of actions
 		return waits && l.flights.unsent() < o.maxRows
@@ -180,7 +180,7 @@ func (l *loop) wants(k kind) bool {
 	return true
 }
 
-// wait is how long nothing has to be done, unless something comes.
+// wait returns how long the loop may sleep unless something arrives.
 func (l *loop) wait(now time.Time) time.Duration {
 	next := now.Add(time.Minute)
 	sooner := func(t time.Time) {
@@ -204,7 +204,7 @@ func (l *loop) wait(now time.Time) time.Duration {
 	return next.Sub(now)
 }
 
-// close begins to end the relay: nothing is read or handed over any more.
+// close begins to end the relay: nothing more is read or offered.
 func (l *loop) close(now time.Time) {
 	if l.closing {
 		return
@@ -220,7 +220,7 @@ func (l *loop) close(now time.Time) {
 	l.holds.withdraw = true
 }
 
-// finished reports whether nothing is under way any more, or it takes too long.
+// finished reports whether all work has ended, or takes too long.
 func (l *loop) finished(now time.Time) bool {
 	if !now.Before(l.closeBy) {
 		return true

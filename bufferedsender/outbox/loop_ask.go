@@ -53,10 +53,10 @@ func (l *loop) loadDone(flights []*flight, keys []string, found map[string]loade
 	}
 }
 
-// loadFailed has a key wait that the Loader fails for alone, and all keys while it fails for each: a database that is
-// down is asked for one key a second.
+// loadFailed makes a key wait if the Loader fails for it alone, and all keys while it fails for each: a database that
+// is down is asked for one key a second.
 func (l *loop) loadFailed(flights []*flight, err error, now time.Time) {
-	if l.asking.Err() != nil { // it has been stopped
+	if l.asking.Err() != nil { // the relay is ending
 		for _, f := range flights {
 			l.desk.end(f, relay.Returned, models.Outcome{}, now)
 		}
@@ -78,13 +78,13 @@ func (l *loop) loadFailed(flights []*flight, err error, now time.Time) {
 	if l.jobs[kindLoad].retry.At = now; down {
 		at := now.Add(time.Second)
 		l.jobs[kindLoad].retry.At = at
-		for _, f := range cut(&l.flights.next[kindLoad], l.r.opts.maxRows) { // others may go on
+		for _, f := range cut(&l.flights.next[kindLoad], l.r.opts.maxRows) { // the others may continue
 			l.desk.wait(f, at)
 		}
 	}
 }
 
-// beginExport asks Export.
+// beginExport calls Export.
 func (l *loop) beginExport(time.Time) {
 	flights := l.flights.cut(kindExport, maxExport)
 	if len(flights) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// beginFinish deletes what was confirmed and moves what was refused.
+// beginFinish deletes confirmed rows and turns rejected ones into dead letters.
 func (l *loop) beginFinish(now time.Time) {
 	f := l.desk.settling.begin(l.holds, now)
 	l.ask(kindFinish, statement, func(ctx context.Context) func() {
@@ -35,7 +35,7 @@ func (l *loop) finishDone(f *finishing, err error) {
 	for _, x := range f.dead {
 		d.deleted([]row{x.row}, &f.gens)
 	}
-	if f.gens != l.holds.gens { // what was to be deleted has been in hand until now, and may have to be read again
+	if f.gens != l.holds.gens { // rows of a lost range stayed buffered until now, and may have to be read again
 		l.readAgain()
 	}
 	l.stats.Deleted += f.deleted
@@ -44,25 +44,25 @@ func (l *loop) finishDone(f *finishing, err error) {
 	if missing := int64(len(f.done)+len(f.dead)-len(f.buried)) - f.deleted; missing > 0 {
 		l.stats.Stale += missing
 		d.confirmed.doubt(f.done)               // they may be read again
-		l.jobs[kindTick].retry.At = time.Time{} // was a lease lost? Or were they purged?
+		l.jobs[kindTick].retry.At = time.Time{} // find out whether a lease was lost, or the rows were purged
 	}
 	for _, x := range f.dead {
-		if f.buried[x.seq] { // else the lease was lost, or somebody has purged it
+		if f.buried[x.seq] { // otherwise the lease was lost, or the row was purged
 			l.r.buried(x)
 		}
 	}
 }
 
-// tidyRows is after how many deleted rows the database is tidied although there is work.
+// tidyRows is the number of deleted rows after which the database is tidied in spite of other work.
 const tidyRows = 20_000
 
-// untidied reports whether old tombstones are to be deleted, and whether the database is to be tidied.
+// untidied reports whether old tombstones are due for deletion, and whether the database should be tidied.
 func (l *loop) untidied(now time.Time) (forget, tidy bool) {
 	return l.r.opts.SeqField != "" && !now.Before(l.forgetAt),
 		l.untidy > 0 && (len(l.desk.seqs) == 0 || l.untidy >= tidyRows) && l.r.table.data.tidy != nil
 }
 
-// beginTidy does what the database wants to have done now and then, and forgets tombstones.
+// beginTidy tidies the database, and deletes old tombstones.
 func (l *loop) beginTidy(now time.Time) {
 	forget, tidy := l.untidied(now)
 	l.jobs[kindTidy].retry.At = now.Add(max(l.r.table.data.tidyEvery, time.Second))
@@ -74,7 +74,7 @@ func (l *loop) beginTidy(now time.Time) {
 		undone, l.untidy = l.untidy, 0
 	}
 	lost := func(err error) {
-		l.untidy += undone // later
+		l.untidy += undone // retried later
 		l.r.log(slog.LevelDebug, "outbox: clean-up postponed", err)
 	}
 	l.ask(kindTidy, statement, func(ctx context.Context) func() {

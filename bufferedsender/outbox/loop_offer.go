@@ -11,13 +11,13 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// beginOffer hands actions to the sender, which may make it wait for room.
+// beginOffer offers actions to the sender, which may wait for room.
 func (l *loop) beginOffer(now time.Time) {
 	flights := l.flights.cut(kindOffer, maxOffer)
 	var actions []models.RawAction
 	var of []*flight
 	for i, f := range flights {
-		if f.lease.GoesBack() { // what is offered now is not withdrawn any more
+		if f.lease.GoesBack() { // a late offer could no longer be withdrawn
 			l.flights.release(f)
 			l.desk.end(f, relay.Returned, models.Outcome{}, now)
 			continue
@@ -26,7 +26,7 @@ func (l *loop) beginOffer(now time.Time) {
 			l.flights.putBack(kindOffer, flights[i:])
 			break
 		}
-		note := func(o models.Outcome) { l.inbox.post(func() { l.outcome(f, o) }) } // on the goroutine of the sender
+		note := func(o models.Outcome) { l.inbox.post(func() { l.outcome(f, o) }) } // called on the goroutine of the sender
 		for _, a := range f.actions {
 			a.Tag, a.OnOutcome, a.Until = f, note, f.lease.until
 			actions, of = append(actions, a), append(of, f)
@@ -56,10 +56,10 @@ func (l *loop) beginOffer(now time.Time) {
 	})
 }
 
-// offer is what has become of one.
+// offer is the result of an offer to the sender.
 type offer struct {
-	rest     int // actions from here on were not accepted
-	refused  int // of those before, by the sender, for what they are
+	rest     int // index of the first action that was not accepted
+	refused  int // number of earlier ones that the sender refused for their content
 	err      error
 	recalled bool
 }
@@ -72,8 +72,7 @@ func (l *loop) offerDone(o offer, of []*flight) {
 		l.works(kindOffer)
 		return
 	}
-	// An action of a flight whose others were accepted ends as if it had been taken back: all
-	// of its row is exported again.
+	// If only some actions of a flight were accepted, the others end as if withdrawn: the whole row is exported again.
 	var again []*flight
 	for i := o.rest; i < len(of); i++ {
 		f := of[i]
@@ -99,20 +98,20 @@ func (l *loop) senderClosed() {
 	}
 }
 
-// offered notes that the sender has so many actions more of a flight.
+// offered counts n more actions of a flight that the sender has.
 func (l *loop) offered(f *flight, n int) {
 	l.flights.offered += n
 	l.holds.parts[f.lease.part].sent += n
 }
 
-// outcome notes how an action has ended; the flight ends with its last one.
+// outcome records the outcome of an action; the flight ends with its last one.
 func (l *loop) outcome(f *flight, o models.Outcome) {
 	now := time.Now()
 	l.offered(f, -1)
 	if o.Unknown || o.Cut {
 		l.holds.cut(f.lease, now)
 	}
-	if v := verdictOf(o); v >= f.verdict { // of several actions of a row the worst counts
+	if v := verdictOf(o); v >= f.verdict { // of several actions of a row the worst outcome counts
 		f.worst, f.verdict = o, v
 	}
 	if f.left--; f.left > 0 {
@@ -122,7 +121,7 @@ func (l *loop) outcome(f *flight, o models.Outcome) {
 		return
 	}
 	if f.worst.Reason == models.ReasonWithdrawn && (l.closing || f.lease.GoesBack() || !l.r.terms.Lasts(&f.lease.Lease, now)) {
-		f.verdict = relay.Returned // this relay has taken it back
+		f.verdict = relay.Returned // withdrawn by this relay
 	}
 	if f.worst.Reason == models.ReasonClosed {
 		l.senderClosed()
@@ -136,7 +135,7 @@ func (l *loop) outcome(f *flight, o models.Outcome) {
 	l.desk.end(f, f.verdict, f.worst, now)
 }
 
-// beginWithdraw takes back what the sender has not sent of leases that are revoked.
+// beginWithdraw takes back unsent actions of revoked leases from the sender.
 func (l *loop) beginWithdraw(time.Time) {
 	l.holds.withdraw = false
 	l.beginWork(l.work, kindWithdraw, 0, func(context.Context) func() {

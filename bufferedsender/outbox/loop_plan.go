@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// plan makes flights of what is ready, as long as there is room for their actions.
+// plan makes flights of ready rows, as long as there is room for their actions.
 func (l *loop) plan(now time.Time) {
 	if l.closing {
 		return
@@ -41,7 +41,7 @@ func (l *loop) plan(now time.Time) {
 	}
 }
 
-// made has an action of a flight sent.
+// made schedules the actions of a flight for sending.
 func (l *loop) made(f *flight, actions ...models.RawAction) {
 	f.actions, f.left = actions, len(actions)
 	if f.step != kindOffer {
@@ -62,18 +62,17 @@ func (l *loop) made(f *flight, actions ...models.RawAction) {
 	l.flights.next[kindOffer] = append(l.flights.next[kindOffer], f)
 }
 
-// withNumber sets a field in the document of an action, which may have it already. A delete has
-// none.
+// withNumber sets a field in the document of an action, replacing a value that is already there. A delete has no field.
 func withNumber(a models.RawAction, field string, n int64) json.RawMessage {
 	if a.Type == models.ActionTypeDelete {
 		return a.Document
 	}
-	name, _ := json.Marshal(field) // a string always has a form
+	name, _ := json.Marshal(field) // a string can always be encoded
 	number := encoded(models.ActionTypeMerge, []byte(fmt.Sprintf("{%s:%d}", name, n)))
 	if _, with, ok := fold.Actions(a.Type, encoded(a.Type, a.Document), models.ActionTypeMerge, number); ok {
 		return json.RawMessage(document(with))
 	}
-	return a.Document // it is refused for what is wrong with it
+	return a.Document // the malformed action will be refused
 }
 
 // beginFetch reads bodies that were dropped.

@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// room is how many rows a read may bring; 0 until it is worth one.
+// room returns how many rows a read may return; 0 until a read is worthwhile.
 func (l *loop) room() int {
 	room := l.r.opts.maxRows - l.desk.inHand()
 	if room < min(maxRead, l.r.opts.maxRows)/2 && l.desk.inHand() > 0 {
@@ -47,25 +47,25 @@ func (l *loop) beginRead(now time.Time) {
 	}, func(err error) { l.readDone(answer{}, err, nil, gens) })
 }
 
-// readDone takes over what was read. was is where the read began.
+// readDone takes over the result of a read. was is where the read began.
 func (l *loop) readDone(a answer, err error, was *progress, gens [ranges]uint32) {
 	now := time.Now()
 	defer l.desk.read()
 	if err != nil {
 		l.fails(kindRead, slog.LevelWarn, "outbox: rows cannot be read", err)
-		l.progress.most = max(1, l.progress.most/4) // it may have taken too long
+		l.progress.most = max(1, l.progress.most/4) // the statement may have taken too long
 		return
 	}
 	l.works(kindRead)
 	switch {
-	case was.life != l.progress.life: // what it has read may be of the earlier server
+	case was.life != l.progress.life: // the rows may be from the earlier server
 		return
 	case was.floor.another != "":
 		l.begun(was.floor.server, was.floor.another, now)
 		return
 	}
 	l.desk.confirmed.prune(now.Add(-confirmedFor), was.floor.at())
-	for i := range gens { // of ranges that are held as they were when the read began
+	for i := range gens { // only ranges that are still held as at the start of the read
 		if gens[i] != l.holds.gens[i] {
 			gens[i] = 0
 		}
@@ -76,13 +76,13 @@ func (l *loop) readDone(a answer, err error, was *progress, gens [ranges]uint32)
 	l.jobs[kindRead].retry.At = l.progress.done(&a, was.floor, fresh > 0, now, &l.r.opts)
 }
 
-// readAgain reads from the beginning: there are rows that were passed over.
+// readAgain reads from the beginning, because rows were skipped.
 func (l *loop) readAgain() {
 	l.progress.restart = true
 	l.jobs[kindRead].retry.At = time.Time{}
 }
 
-// beginRefill reads rows of a key that are in the table alone.
+// beginRefill reads rows of a key that are only in the table.
 func (l *loop) beginRefill(time.Time) {
 	flights := l.flights.cut(kindRefill, 1)
 	if len(flights) == 0 {

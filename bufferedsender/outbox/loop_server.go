@@ -10,16 +10,16 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// back is what the loop knows of servers that go back.
+// back is the loop's state about servers that go back.
 type back struct {
-	renewals int64     // of leases, as the database has counted them
-	quiet    time.Time // until when no range is taken
-	doubts   []string  // keys to be read again
+	renewals int64     // of leases, as counted by the database
+	quiet    time.Time // until then no range is taken
+	doubts   []string  // keys to read again
 }
 
-// begun begins with a server that may lack what the one before had: nothing that was read is sent, no number is
-// compared with one of before, and ranges are taken after a margin, in which requests of other relays end. server is
-// its identity, "" if that is not known, and how what has shown that it is another one.
+// begun starts over with a server that may lack commits of the previous one. Rows read so far are not sent, numbers of
+// the two are not compared, and ranges are taken only after a margin, so that requests of other relays end first.
+// server is its identity, "" if unknown, and how is the evidence that it is another one.
 func (l *loop) begun(server, how string, now time.Time) {
 	keys, since := l.desk.doubtful(now)
 	for i := range l.holds.parts {
@@ -39,9 +39,9 @@ func (l *loop) begun(server, how string, now time.Time) {
 		"next", "if commits may have been lost, compare index and source with repair.Repairer")
 }
 
-// wentBack says how a tick shows that another server has answered it, or one that lacks a renewal which this relay has
-// made; "" if it does not. A tick that began before another one was found says nothing, and one that began before any
-// was known may have been answered by a new server that had no identity yet.
+// wentBack returns the evidence of a tick that another server answered, or one that lacks a renewal made by this relay;
+// "" for none. A tick that began before another server was found proves nothing; one that began before any server was
+// known may have been answered by a new server without an identity.
 func (l *loop) wentBack(t *tally) string {
 	switch {
 	case t.life != l.progress.life:
@@ -53,7 +53,7 @@ func (l *loop) wentBack(t *tally) string {
 	return ""
 }
 
-// beginDoubt writes rows of keys of which the index may be ahead: the Loader reads them behind all others.
+// beginDoubt writes rows for keys for which the index may be ahead: the Loader reads them behind all other rows.
 func (l *loop) beginDoubt(time.Time) {
 	keys := cut(&l.back.doubts, atOnce)
 	lost := func(err error) {

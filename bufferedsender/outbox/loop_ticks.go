@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// guardLeases has what was not sent taken back when leases are about to end, and forgets what is of those
-// that have ended.
+// guardLeases withdraws unsent actions when leases are about to end, and drops the rows of leases that have ended.
 func (l *loop) guardLeases(now time.Time) {
 	lost := 0
 	for i := range l.holds.parts {
@@ -34,7 +33,7 @@ func (l *loop) guardLeases(now time.Time) {
 	}
 }
 
-// lose forgets a range whose lease has ended.
+// lose drops the rows of a range whose lease has ended.
 func (l *loop) lose(part int) {
 	l.stats.LeasesLost++
 	l.holds.lose(part)
@@ -57,7 +56,7 @@ func (l *loop) beginGive(time.Time) {
 	}, lost)
 }
 
-// leave gives all leases away of which nothing is under way.
+// leave gives away all leases without work in progress.
 func (l *loop) leave() {
 	ctx, cancel := context.WithTimeout(l.work, 5*time.Second)
 	defer cancel()
@@ -85,7 +84,7 @@ func (l *loop) leave() {
 func (l *loop) beginTick(now time.Time) {
 	_, draining := l.holds.count()
 	if l.closing || now.Before(l.back.quiet) {
-		draining -= ranges // it wants no more
+		draining -= ranges // it takes no more ranges
 	}
 	var knew [ranges]int64
 	for i := range l.holds.parts {
@@ -97,7 +96,7 @@ func (l *loop) beginTick(now time.Time) {
 	leases := l.leases
 	l.ask(kindTick, max(l.r.opts.renew, 5*time.Second), func(ctx context.Context) func() {
 		t, err := leases.tick(ctx, l.r.db, at, draining)
-		if t.life, t.known = life, known; ctx.Err() != nil { // it may have been abandoned, with its connection
+		if t.life, t.known = life, known; ctx.Err() != nil { // the call may have been abandoned, with its connection
 			leases.close()
 		}
 		return func() { l.tickedOff(t, knew, err) }
@@ -107,7 +106,7 @@ func (l *loop) beginTick(now time.Time) {
 	})
 }
 
-// tickedOff takes over what a tick has found.
+// tickedOff takes over the result of a tick.
 func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	now := time.Now()
 	if err != nil {
@@ -117,7 +116,7 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	}
 	l.works(kindTick)
 	if how := l.wentBack(&t); how != "" {
-		l.begun("", how, now) // the next read asks who it is, and compares the sequence
+		l.begun("", how, now) // the next read asks for its identity, and compares the sequence
 	}
 	l.back.renewals = t.renewals
 	at := &l.jobs[kindTick].retry.At
@@ -129,17 +128,17 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 		had := l.holds.parts[part].lease
 		epoch, renewed := t.renewed[part]
 		switch acquired, is := t.acquired[part]; {
-		case is && now.Before(l.back.quiet): // another relay may have requests of it
+		case is && now.Before(l.back.quiet): // another relay may have requests in flight for it
 			l.holds.gifts = append(l.holds.gifts, gift{part, acquired, l.r.terms.Margin})
 		case is:
-			if had != nil { // it had ended by the clock there, and others may have had the range
+			if had != nil { // it had ended by the database's clock, and another relay may have held the range
 				l.lose(part)
 			}
 			l.holds.extend(part, acquired, end)
 			l.readAgain()
 		case renewed && had != nil && had.epoch == epoch:
 			l.holds.extend(part, epoch, end)
-		case renewed: // it is being given away, or has ended by the clock here: nobody works on it
+		case renewed: // it is being given away, or has ended by this clock: this relay does not use it
 			l.holds.gifts = append(l.holds.gifts, gift{part, epoch, l.r.terms.Margin})
 		case had != nil && knew[part] == had.epoch:
 			l.lose(part)
@@ -157,10 +156,10 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 		}
 	}
 	held, draining := l.holds.count()
-	if len(t.acquired) > 0 { // whether there are letters of the new ranges is not known yet
+	if len(t.acquired) > 0 { // whether the new ranges have dead letters is not known yet
 		*at = now
 	}
-	if held-draining < want { // others have yet to give some away
+	if held-draining < want { // other relays must still give some away
 		*at = now.Add(min(time.Second, l.r.opts.renew))
 	}
 	l.r.state.Store(new(state))

@@ -13,21 +13,21 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// SchemaOptions says where the tables of outboxes are. nil is ready to use.
+// SchemaOptions describes the tables of an outbox. nil is ready to use.
 type SchemaOptions struct {
 	// Prefix is that of Table. Defaults to "azsearch_outbox".
 	Prefix string
-	// Rotate is for queues of thousands of rows a second on PostgreSQL, where a long transaction keeps vacuum from
-	// working: rows go into one of four partitions, each for so long (at least ten seconds, a minute is a good value),
-	// and relays truncate those that are empty. A relay that does not own the partitions (…_r0 to …_r3) needs SELECT
-	// and TRUNCATE on each for that. Migrate turns a table without partitions into one with them while no program
-	// writes: it fails, and changes nothing, if transactions that do have not ended after two seconds, or if the table
-	// has row-level security, triggers or views; indexes of your own are not taken over. 0, the default, has one table,
-	// and leaves partitions as they are.
+	// Rotate is for queues of thousands of rows a second on PostgreSQL, where a long transaction blocks vacuum. Rows go
+	// into one of four partitions, into each for this time (at least ten seconds; a minute is a good value), and relays
+	// truncate empty partitions. A relay that does not own the partitions (…_r0 to …_r3) needs SELECT and TRUNCATE on
+	// each. Migrate converts a table without partitions while no program writes: if writing transactions have not ended
+	// after two seconds, or the table has row-level security, triggers or views, it returns an error and changes
+	// nothing. Your own indexes are not taken over. 0, the default, means one table, and leaves existing partitions
+	// unchanged.
 	Rotate time.Duration
 }
 
-// plan is a dialect and a prefix that were checked.
+// plan is a checked dialect and prefix.
 type plan struct {
 	data   *dialect
 	prefix string
@@ -64,17 +64,17 @@ func (p plan) text(statement string) string {
 	return p.data.Text(strings.ReplaceAll(statement, "{i}", index), p.prefix)
 }
 
-// suffixes are what the names of tables end with.
+// suffixes are the suffixes of the names of tables.
 var suffixes = []string{"", "_lease", "_queue", "_dead", "_tombstone", "_version"}
 
-// columns are those of each table.
+// columns are the columns of each table.
 var columns = map[string]string{
 	"": "queue, class, seq, key, bucket, op, body, written, attempts", "_lease": "queue, slot, owner, epoch, expires", "_queue": "queue, paused",
 	"_dead":      "queue, seq, class, key, op, body, written, attempts, status, reason, message, died, newer",
 	"_tombstone": "queue, key, seq, died", "_version": "version",
 }
 
-// Schema returns the statements of Migrate, for migrations of your own.
+// Schema returns the statements of Migrate, for your own migrations.
 func Schema(d Dialect, opts *SchemaOptions) (string, error) {
 	p, err := opts.plan(d)
 	if err != nil {
@@ -93,12 +93,12 @@ func Schema(d Dialect, opts *SchemaOptions) (string, error) {
 	return b.String(), nil
 }
 
-// Migrate makes the tables, or brings those of an older version up to date, in one transaction. Call it at each
-// start, from any number of processes at once. If all is as it should be it only reads the table of the version,
-// and waits for no writer. On PostgreSQL a change waits for transactions that use the tables for two seconds, or
-// for the lock_timeout of the session; then Migrate returns an error and has changed nothing. On SQLite it waits
-// for the busy_timeout of the connection, five seconds at most. Roles that may update the table of leases get
-// SELECT and INSERT on that of the nonce.
+// Migrate makes the tables, or updates those of an older version, in one transaction. Call it at each start, from any
+// number of processes at once. If nothing needs a change, it only reads the version table, and waits for no writer. On
+// PostgreSQL a change waits for transactions that use the tables for two seconds, or for the lock_timeout of the
+// session; then Migrate returns an error and has changed nothing. On SQLite it waits for the busy_timeout of the
+// connection, at most five seconds. Roles that may update the table of leases get SELECT and INSERT on that of the
+// nonce.
 func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts *SchemaOptions) error {
 	p, err := opts.plan(d)
 	if err != nil {
@@ -114,7 +114,7 @@ func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts *SchemaOptions) er
 	return fmt.Errorf("outbox: migrating: %s%w", sqlkit.Advice(err), err)
 }
 
-// lockPatience is how long a change of a table that others write to waits on PostgreSQL, and they behind it.
+// lockPatience is how long on PostgreSQL the change of a table waits for writers, while later writers wait behind it.
 const lockPatience = "2s"
 
 func (p plan) migration() sqlkit.Migration {
@@ -143,8 +143,8 @@ func (p plan) change(ctx context.Context, c *sql.Conn) error {
 	return sqlkit.Run(ctx, c, p.versioned()...)
 }
 
-// settled reports whether nothing needs to be changed. It takes no lock for which a writer, or another program that
-// starts, would have to wait.
+// settled reports whether nothing needs a change. It takes no lock that would make writers, or other starting programs,
+// wait.
 func (p plan) settled(ctx context.Context, db sqlkit.Queryer) (bool, error) {
 	have, err := p.have(ctx, db)
 	if err != nil || have != len(p.data.schema) || p.rotate == 0 {
@@ -154,8 +154,8 @@ func (p plan) settled(ctx context.Context, db sqlkit.Queryer) (bool, error) {
 	return strings.Contains(part, p.data.ring(p.rotate).turns), err
 }
 
-// versioned returns the statements that write the version of the tables. Run one by one they leave a version at every
-// moment, and a newer one as it is.
+// versioned returns the statements that write the version of the tables. If they are run one by one, a version exists
+// at every moment, and a newer version is kept.
 func (p plan) versioned() []string {
 	return []string{
 		p.text(fmt.Sprintf(`INSERT INTO {t}_version (version) SELECT %d WHERE NOT EXISTS (SELECT 1 FROM {t}_version WHERE version >= %[1]d)`, len(p.data.schema))),
@@ -174,7 +174,7 @@ func (p plan) have(ctx context.Context, db Queryer) (int, error) {
 	return int(version.Int64), err
 }
 
-// missing returns the names of tables, indexes and sequences that are not there.
+// missing returns the names of missing tables, indexes and sequences.
 func (p plan) missing(ctx context.Context, db Queryer, of []string) ([]string, error) {
 	names := make([]string, len(of))
 	for i, suffix := range of {
@@ -183,8 +183,8 @@ func (p plan) missing(ctx context.Context, db Queryer, of []string) ([]string, e
 	return p.data.NotThere(ctx, db, names...)
 }
 
-// Check returns nil if the tables are as Migrate makes them; otherwise an error that lists what is missing, and
-// what to do. It changes nothing.
+// Check returns nil if the tables are as Migrate makes them; otherwise an error that lists what is missing, and how to
+// fix it. It changes nothing.
 func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) error {
 	p, err := opts.plan(d)
 	if err != nil {
@@ -235,8 +235,8 @@ func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) erro
 	return p.faulty(ctx, db)
 }
 
-// faulty returns what is wrong with tables that are there. Once is not enough: while another process gives the table
-// partitions, its name is already that of the new one, whose defaults the snapshot of the statement does not have.
+// faulty returns faults of existing tables. It checks twice: while another process gives the table partitions, the name
+// is already that of the new table, but the snapshot of the statement does not have its defaults yet.
 func (p plan) faulty(ctx context.Context, db Queryer) error {
 	for attempt := 0; p.data.faults != ""; attempt++ {
 		faults, err := sqlkit.Texts(ctx, db, p.text(p.data.faults))
@@ -252,8 +252,8 @@ func (p plan) faulty(ctx context.Context, db Queryer) error {
 	return nil
 }
 
-// ErrSchema says that the tables are not there, or not as they should be.
+// ErrSchema: the tables do not exist, or are not as Migrate makes them.
 var ErrSchema = errors.New("the tables of the outbox are not as they should be")
 
-// ErrDialect says that a Dialect is not that of the database.
+// ErrDialect: the Dialect is not that of the database.
 var ErrDialect = sqlkit.ErrDialect

@@ -8,22 +8,22 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Insert is the statement that adds rows to a Table on PostgreSQL, for packages that run it with a driver
-// which is not one of database/sql: outboxpgx. Programs call Write, or outboxpgx. The rows have
-// passed all checks of Write. The zero value has none.
+// Insert is the statement that adds rows to a Table on PostgreSQL, for packages that use a driver outside of
+// database/sql, such as outboxpgx. Programs call Write, or outboxpgx. The rows have passed all checks of Write. The
+// zero value has no rows.
 type Insert struct {
-	// SQL has the parameters $1 to $5, and notifies nobody.
+	// SQL has the parameters $1 to $5, and does not notify relays.
 	SQL string
-	// Args are the queue (string), the class (int64) and then, of one row, the key and the operation
-	// (string) and the body (string, or nil if it has none); of several rows all keys, operations
-	// and bodies ([]string, []string, []*string), which the driver writes as text[].
+	// Args are the queue (string) and the class (int64). For one row there follow its key and operation (string) and
+	// body (string, or nil for none); for several rows all keys, operations and bodies ([]string, []string, []*string),
+	// which the driver passes as text[].
 	Args []any
 
 	table     *Table
-	notifying string // SQL that notifies relays
+	notifying string // SQL with a notification
 }
 
-// Len is how many rows there are.
+// Len returns the number of rows.
 func (s Insert) Len() int {
 	if len(s.Args) == 0 {
 		return 0
@@ -34,9 +34,9 @@ func (s Insert) Len() int {
 	return 1
 }
 
-// Statement returns what to run with Args: SQL or, if Table.Notify is set and this process has not notified
-// relays for 50 ms, SQL that does. Call it when the statement is about to run, and run what it
-// returns: until 50 ms later other transactions rely on its notification.
+// Statement returns the statement to run with Args: SQL, or SQL with a notification if Table.Notify is set and this
+// process has not notified relays for 50 ms. Call it just before the statement runs, and run the result: for 50 ms,
+// other transactions rely on its notification.
 func (s Insert) Statement() string {
 	if s.table != nil && s.table.Notify && s.table.sent.due(time.Now()) {
 		return s.notifying
@@ -44,20 +44,20 @@ func (s Insert) Statement() string {
 	return s.SQL
 }
 
-// BuildInsert returns the statement that Write runs, with arrays where Write has text that
-// every driver takes. Without actions it has no rows. The error is a *WriteError if an action is not fit to be
-// sent; others say what is wrong with the Table, such as a Dialect that is not PostgreSQL.
+// BuildInsert returns the statement that Write runs, with arrays instead of the text that every driver accepts. Without
+// actions it has no rows. The error is a *WriteError if an action cannot be sent; other errors concern the Table, such
+// as a Dialect other than PostgreSQL.
 func BuildInsert[T any](to *Table, actions ...models.IndexDocumentsAction[T]) (Insert, error) {
 	return to.insertion(func() (*batch, error) { return rowsFor(to, actions) })
 }
 
-// BuildInsertKeys returns the statement that WriteKeys runs, and reports like BuildInsert. Without keys it
-// only checks the Table.
+// BuildInsertKeys returns the statement that WriteKeys runs, with errors like BuildInsert. Without keys it only checks
+// the Table.
 func BuildInsertKeys(to *Table, changed ...string) (Insert, error) {
 	return to.insertion(func() (*batch, error) { return keysOnly(to, changed) })
 }
 
-// insertion is what write runs, but for the arrays.
+// insertion returns the statement that write runs, with arrays.
 func (t *Table) insertion(made func() (*batch, error)) (Insert, error) {
 	if err := t.ready(); err != nil {
 		return Insert{}, err
@@ -80,7 +80,7 @@ func (t *Table) insertion(made func() (*batch, error)) (Insert, error) {
 	keys, ops, contents := texts[:n:n], texts[n:2*n:2*n], texts[2*n:]
 	bodies := make([]*string, n)
 	for i := range n {
-		keys[i], _ = rows.keys[i].(string) // add makes sure of it
+		keys[i], _ = rows.keys[i].(string) // add ensures the type
 		ops[i], _ = rows.ops[i].(string)   // as above
 		if body, is := rows.bodies[i].(string); is {
 			contents[i], bodies[i] = body, &contents[i]
@@ -92,7 +92,7 @@ func (t *Table) insertion(made func() (*batch, error)) (Insert, error) {
 	}, nil
 }
 
-// native has a statement take arrays instead of their text.
+// native makes a statement take arrays instead of their text.
 func native(statement string) string {
 	return strings.ReplaceAll(statement, "::text::text[]", "::text[]")
 }

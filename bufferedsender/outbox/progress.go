@@ -2,23 +2,23 @@ package outbox
 
 import "time"
 
-// progress is how far the table was read. It does no I/O and takes the time as an argument; the loop owns it.
+// progress is how far the table was read. It does no I/O and gets the time as an argument; the loop owns it.
 type progress struct {
-	life        uint32 // how often all of this was dropped
+	life        uint32 // how often all of this was reset
 	floor       floor
-	after, seen [classes]int64 // where the next read begins; what has been read
-	known       [classes]int64 // of a full pass: what it should not find anything new in
-	restart     bool           // the next read begins at 0: there are new ranges
-	full        bool           // a full pass is under way
-	dry         bool           // all that was there at the last look was read
-	most        int            // rows that one read asks for: fewer if they are large
+	after, seen [classes]int64 // where the next read begins; what was read
+	known       [classes]int64 // in a full pass: rows up to here are not new
+	restart     bool           // the next read begins at 0 because of new ranges
+	full        bool           // a full pass is running
+	dry         bool           // the last read has read all rows that there were
+	most        int            // rows per read: fewer if they are large
 	began       time.Time
 	fullAt      time.Time
 	wokenAt     time.Time // or when a read has found something
 }
 
-// begin notes that a read begins, and returns from where: a full pass begins at 0 if it is time for one. The copy
-// belongs to whoever reads, with a floor that rises.
+// begin records the start of a read, and returns the position from which to read: 0 if a full pass is due. The reader
+// owns the returned copy, whose floor rises.
 func (p *progress) begin(now time.Time, fullPass time.Duration) progress {
 	if p.restart || !now.Before(p.fullAt) {
 		if p.full, p.known = !p.restart, p.after; p.restart {
@@ -34,10 +34,10 @@ func (p *progress) begin(now time.Time, fullPass time.Duration) progress {
 	return was
 }
 
-// done takes over what a read has found, fresh if it was new, and returns when the next read is due.
+// done takes over the result of a read, fresh if it had new rows, and returns when the next read is due.
 func (p *progress) done(a *answer, rose floor, fresh bool, now time.Time, o *RelayOptions) time.Time {
 	switch {
-	case a.bytes >= maxReadBytes/2: // what does not fit was sent in vain
+	case a.bytes >= maxReadBytes/2: // rows that did not fit were sent for nothing
 		p.most = max(1, len(a.rows)*3/4)
 	case a.more:
 		p.most = min(2*p.most, maxRead)
@@ -70,7 +70,7 @@ func (p *progress) done(a *answer, rose floor, fresh bool, now time.Time, o *Rel
 	return at
 }
 
-// back has the read begin above a number at the latest, and reports whether rows that were read come again.
+// back makes the next read begin no later than above a number, and reports whether rows will be read again.
 func (p *progress) back(from int64) (again bool) {
 	lower(&p.after, from)
 	for i := range p.after {
@@ -85,13 +85,13 @@ func lower(numbers *[classes]int64, to int64) {
 	}
 }
 
-// pollAfter is how long nothing is read after a read that has found all there is.
+// pollAfter returns the time between a read that found everything and the next one.
 //
-// With Wake most reads come when it says so. But a process notifies only now and then, and a
-// transaction that has not may end later: so a relay that was woken, or has found something, goes on reading, at
-// intervals that grow with the time since then. What commits a second later waits a quarter of a second.
+// With Wake most reads follow a notification. But a process notifies only every 50 ms, and a transaction that did not
+// notify may commit later. So after a notification, or a read with rows, the relay keeps polling at growing intervals:
+// a row committed one second later waits a quarter of a second.
 func (p *progress) pollAfter(now time.Time, o *RelayOptions) time.Duration {
-	if o.Wake == nil || len(p.floor.open) > 0 { // a transaction that writes is open
+	if o.Wake == nil || len(p.floor.open) > 0 { // a writing transaction is open
 		return o.Poll
 	}
 	return min(max(now.Sub(p.wokenAt)/4, notifyEvery/2), o.idlePoll)

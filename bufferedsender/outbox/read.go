@@ -17,13 +17,13 @@ import (
 // Bounds of one read.
 const (
 	maxRead      = 2000
-	firstRead    = 200 // until it is known how large rows are
+	firstRead    = 200 // until the size of rows is known
 	maxReadBytes = 8 << 20
 )
 
 const rowColumns = `class, seq, bucket, key, op, body, attempts, written`
 
-// reading are the statements of a relay that reads.
+// reading holds the statements of a relay for reads.
 type reading struct {
 	table                                     *Table
 	rows, refill, fetch, earlier, first, last string
@@ -45,17 +45,17 @@ func newReading(t *Table) *reading {
 	}
 }
 
-// answer is what a read has found.
+// answer is the result of a read.
 type answer struct {
 	rows  []row
-	last  [classes]int64 // the highest number that was read of each class
+	last  [classes]int64 // the highest number read of each class
 	more  bool           // there may be more
 	bytes int64
 }
 
-// read reads rows of ranges whose numbers are above those of after, at most so many and, but for the
-// first, so many bytes, together with those that must be sent before them. Those with numbers
-// up to seen, most of which are in hand, come without a body.
+// read reads rows of ranges with numbers above those of after: at most count rows and, from the second row on, at most
+// bytes bytes. It adds rows that must be sent before these. Rows with numbers up to seen come without a body; most of
+// them are buffered.
 func (q *reading) read(ctx context.Context, db Queryer, mask int64, after, seen [classes]int64, count int, bytes int64) (answer, error) {
 	a := answer{last: after}
 	args := []any{q.table.Queue, mask, int64(count)}
@@ -103,12 +103,11 @@ func (q *reading) ofKey(ctx context.Context, db Queryer, key string, first, last
 	return all[:min(len(all), maxRefill)], err
 }
 
-// predecessors adds the rows that must be sent before those that were read: of the same keys,
-// with lower numbers, in other classes. It runs after the read, so it sees all that
-// was committed when they were.
+// predecessors adds the rows that must be sent before the rows read: rows of the same keys with lower numbers, in other
+// classes. It runs after the read, so it sees everything that was committed when they were.
 func (q *reading) predecessors(ctx context.Context, db Queryer, a *answer) error {
 	highest := make(map[string]int64, len(a.rows))
-	later := make(map[string]int64) // of rows of the classes above 0
+	later := make(map[string]int64) // of rows in classes above 0
 	for _, r := range a.rows {
 		highest[r.key] = max(highest[r.key], r.seq)
 		if r.class > 0 {
@@ -131,7 +130,7 @@ func (q *reading) predecessors(ctx context.Context, db Queryer, a *answer) error
 			keys, seqs = append(keys, key), append(seqs, seq)
 		}
 		err := sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
-			r, _, err := scanRow(rows) // read has seen that there are several classes
+			r, _, err := scanRow(rows) // read has already found that there are several classes
 			if err == nil && !have[r.seq] {
 				have[r.seq] = true
 				a.rows = append(a.rows, r)
@@ -154,7 +153,7 @@ func scanRow(rows *sql.Rows) (r row, several bool, err error) {
 	return r, several, err
 }
 
-// bodies reads the bodies of rows, nil of those that are not there.
+// bodies reads the bodies of rows, nil for missing rows.
 func (q *reading) bodies(ctx context.Context, db Queryer, rows []row) (map[int64][]byte, error) {
 	found := make(map[int64][]byte, len(rows))
 	byClass := make(map[uint8][]int64)
@@ -166,7 +165,7 @@ func (q *reading) bodies(ctx context.Context, db Queryer, rows []row) (map[int64
 	for class, seqs := range byClass {
 		err := sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 			r, _, err := scanRow(rows)                     // the order of the rows is known
-			if err == nil && r.written == written[r.seq] { // else the number was given to another row: see writtenAt
+			if err == nil && r.written == written[r.seq] { // otherwise the number was given to another row: see writtenAt
 				found[r.seq] = r.body
 			}
 			return err
@@ -178,10 +177,10 @@ func (q *reading) bodies(ctx context.Context, db Queryer, rows []row) (map[int64
 	return found, nil
 }
 
-// watermark asks for the last number of the sequence and for the identity of the server, which it makes if the server
-// has none: it is new, has recovered from a crash, or was promoted.
+// watermark reads the last number of the sequence and the identity of the server. It makes an identity if the server
+// has none because it is new, has recovered from a crash, or was promoted.
 func (q *reading) watermark(ctx context.Context, db Queryer) (server string, last int64, err error) {
-	for range 3 { // by a pooler another server may answer each time
+	for range 3 { // behind a pooler another server may answer each time
 		err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error { return rows.Scan(&server, &last) }, q.last)
 		if err != nil || server != "" || q.mint == "" {
 			return server, last, err
@@ -195,15 +194,15 @@ func (q *reading) watermark(ctx context.Context, db Queryer) (server string, las
 
 var errNoIdentity = errors.New("the server has no identity: the row of its nonce was written, and is not there")
 
-// floor knows which numbers may still appear: see DESIGN.md. The goroutine that reads owns it.
+// floor tracks which numbers may still appear: see DESIGN.md. The goroutine that reads owns it.
 type floor struct {
-	last    int64            // number of the sequence, asked for before the writers were listed
-	open    map[string]int64 // transactions that may hold numbers up to last: all of theirs are above this one
-	server  string           // the identity of the server whose numbers these are, "" before it is known
-	another string           // how it is known that another server answers, or that this one has lost commits; "" if it is not
+	last    int64            // transactions that may hold numbers up to last: all of their numbers are above this one
+	open    map[string]int64 // last number of the sequence, read before the list of writers
+	server  string           // transactions that may hold numbers up to last: all of their numbers are above this one
+	another string           // evidence that another server answers, or that this one has lost commits; "" for none
 }
 
-// at is the number up to which no row can become visible any more.
+// at returns the number up to which no row can become visible any more.
 func (f *floor) at() int64 {
 	at := f.last
 	for _, low := range f.open {
@@ -212,7 +211,7 @@ func (f *floor) at() int64 {
 	return at
 }
 
-// of notes which server has answered.
+// of records which server has answered.
 func (f *floor) of(server string) {
 	if f.server != "" && f.server != server {
 		f.another = "another identity"
@@ -220,9 +219,9 @@ func (f *floor) of(server string) {
 	f.server = server
 }
 
-// rise finds the numbers that can have appeared since the last call: those above from. news is false if there are none.
-// read is the highest number that was read. After another identity, or a number that is below those known, the floor is
-// another and says nothing about rows.
+// rise returns the number above which rows can have appeared since the last call; news is false if there are none. read
+// is the highest number that was read. If the identity differs, or the sequence is below known numbers, floor.another
+// is set and the results do not matter.
 func (f *floor) rise(ctx context.Context, db Queryer, q *reading, read int64) (from int64, news bool, err error) {
 	server, last, err := q.watermark(ctx, db)
 	if err != nil {
@@ -260,8 +259,8 @@ func (f *floor) rise(ctx context.Context, db Queryer, q *reading, read int64) (f
 	return from, news || ended, nil
 }
 
-// list takes over which transactions write, and whether they are prepared, after the sequence has said last. It returns
-// the number above which rows of those that have ended may have appeared.
+// list takes over the list of writing transactions, and whether they are prepared, which was read after the sequence
+// was at last. It returns the number above which rows of ended transactions may have appeared.
 func (f *floor) list(last int64, writers map[string]bool) (from int64, ended bool) {
 	from, at := f.last, f.at()
 	for name, low := range f.open {
@@ -274,9 +273,9 @@ func (f *floor) list(last int64, writers map[string]bool) (from int64, ended boo
 		if _, known := f.open[name]; known {
 			continue
 		}
-		low := f.last // it held no lock when the sequence was there
+		low := f.last // it held no lock when the sequence was at last
 		if prepared {
-			low = at // under another name it may have (before PostgreSQL 15)
+			low = at // it may hold numbers under another name (before PostgreSQL 15)
 		}
 		if f.open == nil {
 			f.open = make(map[string]int64)
@@ -287,7 +286,7 @@ func (f *floor) list(last int64, writers map[string]bool) (from int64, ended boo
 	return from, ended
 }
 
-// compare refuses rows whose numbers are above those that the sequence will give.
+// compare returns an error if existing rows have numbers above those that the sequence will give.
 func (q *reading) compare(ctx context.Context, db Queryer) error {
 	if q.behind == "" {
 		return nil
@@ -299,7 +298,7 @@ func (q *reading) compare(ctx context.Context, db Queryer) error {
 	return err
 }
 
-// clone returns a copy that rises by itself.
+// clone returns a copy that rises independently.
 func (f *floor) clone() floor {
 	c := *f
 	c.open = maps.Clone(f.open)

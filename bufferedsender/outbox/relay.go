@@ -21,19 +21,18 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Sender is what a relay needs of a sender: the Raw method of a bufferedsender.BufferedSender without a Queue
-// returns one.
+// Sender is the interface of a sender that a relay uses. The Raw method of a bufferedsender.BufferedSender without a
+// Queue returns one.
 type Sender interface {
-	// Offer adds actions and returns how many were accepted, which are the first ones. It
-	// waits while there is no room, until ctx ends. Each accepted action has its OnOutcome
-	// called once. An error with a method Rejected() bool that returns true is about the
-	// action behind the accepted ones; any other may go away. The actions of a key are
-	// applied in the order of the calls.
+	// Offer adds actions and returns how many it accepted, which are the first ones. It waits while there is no room,
+	// until ctx ends. It calls OnOutcome once for each accepted action. If the error has a method Rejected() bool that
+	// returns true, it concerns the action after the accepted ones; any other error may be temporary. The actions of a
+	// key are applied in the order of the calls.
 	Offer(ctx context.Context, actions []models.RawAction) (accepted int, err error)
-	// Withdraw takes accepted actions back that match wants, and returns when none of them
-	// is in a request; their outcomes have ReasonWithdrawn if they were not applied.
+	// Withdraw takes back the accepted actions for which match returns true, and returns how many; it returns when none
+	// of them is in a request. Actions that were not applied have an outcome with ReasonWithdrawn.
 	Withdraw(match func(key string, tag any) bool) int
-	// Info says what the sender is like.
+	// Info describes the sender.
 	Info() models.SenderInfo
 }
 
@@ -47,46 +46,50 @@ const (
 
 // RelayOptions configures a Relay. nil and the zero value are ready to use.
 type RelayOptions struct {
-	// Loader reads the documents of keys whose rows have none; without one these rows wait, and the log says so.
+	// Loader reads the documents of rows that hold a key only. Without a Loader these rows wait, and the relay logs it.
+	// Defaults to none.
 	Loader Loader
-	// Export turns a row into actions on other keys: an inverted index deletes the old entry and writes the new one.
-	// Rows of one key are exported one after the other, each when all actions of the one before are confirmed; the row
-	// is deleted then. After a failure it is exported again, so it must return the same, or newer, each time. Actions
-	// of one call on a key are applied in their order; rows of different keys have none. It may block; ctx ends with
-	// the relay. After an error the row waits. Defaults to none: a row is an action on its own key.
+	// Export converts a row into actions on other keys; an inverted index, for example, deletes the old entry and
+	// writes the new one. Rows of one key are exported one after the other: when all actions of a row are confirmed,
+	// the row is deleted, and the next one is exported. After a failure a row is exported again, so Export must return
+	// the same actions, or newer ones, each time. Actions of one call on the same key are applied in order; rows of
+	// different keys have no order. Export may block; its ctx ends with the relay. If it returns an error, the row
+	// waits. Defaults to none: a row is an action on its own key.
 	Export func(ctx context.Context, row Row) ([]models.RawAction, error)
-	// SeqField is the field of documents, Edm.Int64, into which the number of the row is written: the higher one is
-	// newer. That of a delete is kept as a tombstone, see Table.Tombstones. Not for exports. Defaults to none.
+	// SeqField is a document field of type Edm.Int64 into which the number of the row is written; the document with the
+	// higher number is newer. The number of a delete is kept as a tombstone, see Table.Tombstones. It cannot be used
+	// with Export. Defaults to none.
 	SeqField string
 	// TombstonesFor is how long tombstones are kept. Defaults to 24 h.
 	TombstonesFor time.Duration
 
-	// Lease is how long a stopped relay keeps its ranges: how late its rows are after a crash. It is at least two
-	// seconds longer than a margin (UnknownWait and a second, at least five seconds), by default nine: 15 s for a
-	// sender with its defaults. A request is cut a margin before its leases end if they could not be renewed.
+	// Lease is how long a stopped relay keeps its ranges. After a crash its rows are late by up to Lease. Its minimum
+	// is a margin plus two seconds, its default a margin plus nine. The margin is the sender's UnknownWait plus one
+	// second, at least five seconds. So the default is 15 s for a sender with its defaults. A request is cut off one
+	// margin before its leases end if they could not be renewed.
 	Lease time.Duration
-	// Poll is the interval of reads after one that found nothing. Defaults to 250 ms.
+	// Poll is the interval until the next read after one that found nothing. Defaults to 250 ms.
 	Poll time.Duration
-	// Wake is received from when rows may have been committed, see outboxpgx.Listen; an idle relay then reads each 15 s
-	// only. A send on it must not wait for the relay.
+	// Wake receives a value when rows may have been committed, see outboxpgx.Listen; an idle relay then polls every 15
+	// s only. A send on it must not wait for the relay. Defaults to nil.
 	Wake <-chan struct{}
 
-	// Dead is called for each new dead letter, and must not block. Defaults to a line in the log.
+	// Dead is called for each new dead letter, and must not block. Defaults to an error in the log.
 	Dead func(DeadLetter)
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 	// MeterProvider defaults to the global one.
 	MeterProvider metric.MeterProvider
 
-	// Tests change these.
-	renew    time.Duration // between renewals of the leases
-	idlePoll time.Duration // between reads that find nothing, with Wake
-	fullPass time.Duration // between reads from the beginning, which are a safety net
-	maxRows  int           // that are buffered at once: half of the sender's buffer, which is also the most
+	// Set by tests.
+	renew    time.Duration // interval of renewals of leases
+	idlePoll time.Duration // interval of reads that find nothing, with Wake
+	fullPass time.Duration // interval of reads from the beginning, which are a safety net
+	maxRows  int           // buffered at once: at most half of the sender's buffer, which is the default
 	maxBytes int64
 }
 
-// Relay sends what is in a Table. Any number, in any number of processes, share its keys.
+// Relay sends the rows of a Table. Any number of relays, in any number of processes, share its keys.
 type Relay struct {
 	db      *sql.DB
 	table   *Table
@@ -94,18 +97,18 @@ type Relay struct {
 	opts    RelayOptions
 	info    models.SenderInfo
 	owner   string
-	slot    int64 // of the relay itself in the table of leases, while it shares the ranges
+	slot    int64 // of the relay itself in the table of leases, while it has a share of the ranges
 	terms   relay.Terms
-	file    *databaseFile // of the Run under way
+	file    *databaseFile // of the current Run
 	running atomic.Bool
 	stats   atomic.Pointer[Stats]
 	state   atomic.Pointer[state]
 	trouble atomic.Pointer[troubled]
 }
 
-// NewRelay returns a relay of a table that sends to a sender. It asks nothing of the database. The error names
-// every problem. On PostgreSQL one connection of db is taken for good, for the leases, and up to three more for
-// moments: give each relay four, with pool_max_conns behind a pgxpool.Pool.
+// NewRelay returns a relay that sends the rows of a table to a sender. It does not access the database. The error names
+// every problem. On PostgreSQL a relay uses one connection of db permanently, for the leases, and up to three more
+// briefly: allow four connections for each relay, with pool_max_conns if db uses a pgxpool.Pool.
 //
 //archtest:long owed: checks of options that are not in their file
 func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, error) {
@@ -176,8 +179,8 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 		o.MeterProvider = otel.GetMeterProvider()
 	}
 	var random [8]byte
-	_, _ = rand.Read(random[:]) // it never fails
-	host, _ := os.Hostname()    // a name for people: random makes it the only one
+	_, _ = rand.Read(random[:]) // never fails
+	host, _ := os.Hostname()    // readable name; random makes it unique
 	r.owner = fmt.Sprintf("process %d on %s %x", os.Getpid(), host, random)
 	r.slot = int64(sharing) + 1
 	for _, b := range random[:6] {
@@ -188,17 +191,17 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	return r, nil
 }
 
-// state is what Ready says.
+// state is the result of Ready.
 type state struct{ err error }
 
 var errNotRunning = errors.New("the relay does not run")
 
-// ErrRunning says that Run was called while it runs.
+// ErrRunning: Run was called while the relay runs.
 var ErrRunning = errors.New("outbox: the relay runs already")
 
-// Ready returns nil while the relay has joined the others, its leases are renewed, and what it asked of the
-// database, the Loader and the sender last has worked, or has not been under way for ten seconds. It never blocks.
-// Whether the service works is in the sender's Health.
+// Ready returns nil while the relay is registered, its leases are renewed, and its last call of the database, the
+// Loader and the sender succeeded, or has not been running for ten seconds. It never blocks. It does not cover the
+// service: see the sender's Health.
 func (r *Relay) Ready() error {
 	if err := r.state.Load().err; err != nil {
 		return err
@@ -209,36 +212,37 @@ func (r *Relay) Ready() error {
 	return nil
 }
 
-// Stats counts what a relay has done since it was made, and what it has buffered.
+// Stats counts what a relay has done since NewRelay, and what it has buffered.
 type Stats struct {
-	// Read is how many rows were read, Late how many of them only by a full pass.
+	// Read is the number of rows read; Late counts those of them that only a full pass found.
 	Read, Late int64
-	// Sent is how many actions the sender has accepted, Loaded for how many keys the Loader was asked.
+	// Sent is the number of actions that the sender has accepted, Loaded the number of keys passed to the Loader.
 	Sent, Loaded int64
-	// Deleted is how many rows were deleted because they, or later ones of their keys, were confirmed; Folded of them
-	// were not sent themselves.
+	// Deleted is the number of rows deleted because they, or later rows of their keys, were confirmed; Folded counts
+	// those of them that were not sent themselves.
 	Deleted, Folded int64
-	// Dead is how many became dead letters, Failed how often an action failed and waits.
+	// Dead is the number of rows that became dead letters, Failed the number of failed attempts after which an action
+	// waits.
 	Dead, Failed int64
-	// Stale is how many rows could not be deleted because the lease had ended: they are sent again.
+	// Stale is the number of rows that could not be deleted because the lease had ended; they are sent again.
 	Stale int64
-	// LeasesLost is how many leases have expired.
+	// LeasesLost is the number of expired leases.
 	LeasesLost int64
-	// Ranges is how many of the 64 ranges of keys the relay holds, InHand how many rows it has, and Aside how many
-	// rows, there and in the table, are of keys that wait after a failure.
+	// Ranges is how many of the 64 ranges of keys the relay holds, InHand the number of its buffered rows, and Aside
+	// the number of rows, buffered or not, of keys that wait after a failure.
 	Ranges, InHand, Aside int64
 }
 
 // Stats returns the counts. It never blocks.
 func (r *Relay) Stats() Stats { return *r.stats.Load() }
 
-// Run sends rows until ctx ends. Then it takes back what was not sent, waits for requests under way
-// (RequestTimeout, and half a minute for a statement), deletes what they have confirmed, gives its leases away, and
-// returns nil. Close the sender after that.
+// Run sends rows until ctx ends. Then it withdraws what was not sent, waits for requests in flight (up to
+// RequestTimeout, and half a minute for a statement), deletes the rows that they have confirmed, gives up its leases,
+// and returns nil. Close the sender after that.
 //
-// An outage of the database or of the service does not end it. The error is ErrSchema, ErrDialect, ErrRunning, or
-// says that the sender was closed, that the file of a SQLite database was replaced or removed, or that eight calls
-// of the database driver have not returned although their contexts had ended. Rows stay where they are.
+// An outage of the database or the service does not end it. The error is ErrSchema, ErrDialect or ErrRunning, or
+// reports that the sender was closed, that the file of a SQLite database was replaced or removed, or that eight calls
+// of the database driver have not returned although their contexts had ended. Rows stay in the table.
 func (r *Relay) Run(ctx context.Context) error {
 	if r.running.Swap(true) {
 		return ErrRunning
@@ -261,7 +265,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	return newLoop(r).run(ctx)
 }
 
-// await waits for a database whose tables are as they should be.
+// await waits until the database answers and its tables are correct.
 func (r *Relay) await(ctx context.Context) error {
 	wait := 100 * time.Millisecond
 	for {
@@ -281,7 +285,7 @@ func (r *Relay) await(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if r.state.Swap(&state{err}).err == errNotRunning { //nolint:errorlint // the very value that NewRelay has set
+		if r.state.Swap(&state{err}).err == errNotRunning { //nolint:errorlint // the value set by NewRelay
 			r.log(slog.LevelWarn, "outbox: database does not answer", err)
 		}
 		select {
@@ -293,7 +297,7 @@ func (r *Relay) await(ctx context.Context) error {
 	}
 }
 
-// advise warns of settings that will hurt.
+// advise warns about settings that will cause problems.
 func (r *Relay) advise(ctx context.Context) {
 	_ = sqlkit.OnConn(ctx, r.db, func(c *sql.Conn) error {
 		says, err := r.table.data.advice(ctx, c, r.table.text)
@@ -301,7 +305,7 @@ func (r *Relay) advise(ctx context.Context) {
 			r.opts.Logger.Warn("outbox: settings need a change", "queue", r.table.Queue, "advice", says)
 		}
 		return err
-	}) // a database that does not answer is reported by the first tick
+	}) // the first tick reports a database that does not answer
 }
 
 func (r *Relay) log(level slog.Level, message string, err error, attrs ...any) {

@@ -12,25 +12,25 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// ring is the part of a schema that has rows go into one of a few partitions after the other, by the time.
-// Nothing is made or dropped later: a row can always be written to any of them.
+// ring is the part of a schema that puts rows into a few partitions in turn, by time. Partitions are never made or
+// dropped later: a row can always be written to any of them.
 type ring struct {
-	column, key, storage string   // what the table has more, or instead
+	column, key, storage string   // additions to, or replacements of, parts of the table
 	leaves               []string // statements that make the partitions
-	convert              []string // and that make room for it where there is a table without
-	turn                 string   // that sets how long each is written to
-	turns                string   // what the default of the column has then
+	convert              []string // statements that make room for the partitions in an existing schema
+	turn                 string   // statement that sets the time of each partition
+	turns                string   // the default of the column then
 }
 
 const (
 	ringLeaves = 4
-	// ringRest is how much a partition has at least before it is worth emptying.
+	// ringRest is the minimum size of a partition that is worth truncating.
 	ringRest = 8 << 20
-	// minRotate is the least that SchemaOptions.Rotate can be.
+	// minRotate is the minimum of SchemaOptions.Rotate.
 	minRotate = 10 * time.Second
 )
 
-// churn are the settings of a table whose rows do not stay.
+// churn are the settings of a table with short-lived rows.
 const churn = `WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0)`
 
 func newRing(every time.Duration) ring {
@@ -54,15 +54,14 @@ func newRing(every time.Duration) ring {
 	return r
 }
 
-// keepsAll refuses to make another table of one that has what only its owner can make again, and policies of which
-// hide rows from us.
+// keepsAll refuses to convert a table with parts that only its owner can make again, or with policies that hide rows.
 const keepsAll = `DO $$ BEGIN
 	IF EXISTS (SELECT FROM pg_class c WHERE c.oid = '{t}'::regclass AND (c.relrowsecurity OR EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal))) THEN
 		RAISE EXCEPTION '{t} has row-level security, or triggers, which a table with partitions would not have: take them away, and make them again afterwards';
 	END IF;
 END $$`
 
-// afterConvert moves rows and rights to the new table, and rights to its partitions. Numbers stay what they are.
+// afterConvert moves rows and rights to the new table, and rights to its partitions. Numbers do not change.
 var afterConvert = []string{
 	`INSERT INTO {t} (queue, class, seq, key, op, body, written, attempts) SELECT queue, class, seq, key, op, body, written, attempts FROM {t}_plain`,
 	`DO $$ DECLARE made record; r record; BEGIN
@@ -81,11 +80,11 @@ END $$`,
 	`DROP TABLE {t}_plain`,
 }
 
-// ringPart is the expression of where a row goes now; a table without partitions has none.
+// ringPart selects the expression for the partition of a new row; a table without partitions has none.
 const ringPart = `SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
 	WHERE d.adrelid = '{t}'::regclass AND a.attname = 'part'`
 
-// statements returns those of a version of the schema.
+// statements returns the statements of a version of the schema.
 func (p plan) statements(version string) (all []string) {
 	var r ring
 	if p.data.ring != nil {
@@ -103,7 +102,7 @@ func (p plan) statements(version string) (all []string) {
 	return all
 }
 
-// part returns where a row goes now, "" of a table without partitions.
+// part returns the expression for the partition of a new row, "" for a table without partitions.
 func (p plan) part(ctx context.Context, db Queryer) (part string, err error) {
 	err = sqlkit.One(ctx, db, &part, p.text(ringPart))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -112,7 +111,7 @@ func (p plan) part(ctx context.Context, db Queryer) (part string, err error) {
 	return part, err
 }
 
-// turn makes the table one with partitions, if it is none.
+// turn gives the table partitions if it has none.
 func (p plan) turn(ctx context.Context, c *sql.Conn) error {
 	if p.rotate == 0 {
 		return nil
@@ -125,10 +124,11 @@ func (p plan) turn(ctx context.Context, c *sql.Conn) error {
 	var statements []string
 	switch {
 	case part == "":
-		// Those of the table alone: others lock theirs, and who has one of these locked may come to ours.
+		// Only the statements of this table: other tables lock theirs, and a transaction that has locked one of those
+		// may need ours.
 		ours := slices.DeleteFunc(p.statements(p.data.schema[0]), func(s string) bool { return !strings.Contains(s, "{t} ") })
 		statements = slices.Concat(r.convert, ours, afterConvert)
-	case strings.Contains(part, r.turns): // nobody has to wait for each program that starts
+	case strings.Contains(part, r.turns): // starting programs need not wait for it
 		return nil
 	default:
 		statements = []string{r.turn}
@@ -141,8 +141,8 @@ func (p plan) turn(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// emptyRing truncates partitions that are not written to, also not next, and have no rows, only what deleted ones have
-// left. It does nothing if there are no partitions.
+// emptyRing truncates partitions that are not written to now or next, have no rows, and hold the space of deleted ones.
+// It does nothing if there are no partitions.
 func emptyRing(ctx context.Context, c *sql.Conn, text func(string) string) error {
 	var part string
 	if err := sqlkit.One(ctx, c, &part, text(ringPart)); errors.Is(err, sql.ErrNoRows) {
@@ -164,7 +164,7 @@ func emptyRing(ctx context.Context, c *sql.Conn, text func(string) string) error
 	var errs []error
 	for _, n := range leaves {
 		leaf := fmt.Sprintf(`{t}_r%d`, n)
-		if err := emptyLeaf(ctx, c, text, leaf, rests(n), 50*time.Millisecond); err != nil { // who is writing to one has not written to all
+		if err := emptyLeaf(ctx, c, text, leaf, rests(n), 50*time.Millisecond); err != nil { // a writer uses one partition, not all
 			errs = append(errs, fmt.Errorf("the partition %s: %w", text(leaf), err))
 			if _, err := c.ExecContext(ctx, `ROLLBACK`); err != nil {
 				break
@@ -174,10 +174,10 @@ func emptyRing(ctx context.Context, c *sql.Conn, text func(string) string) error
 	return errors.Join(errs...)
 }
 
-// emptyLeaf looks whether a partition has rows, for as long as that takes, and then again while nobody else can
-// write to it: a transaction that had been on its way to it may have committed. Relays wait meanwhile,
-// writers do not: they write to another partition, and to the next one before they come to this, for longer than the
-// second look may take. If somebody is writing to it after all, it gives up soon.
+// emptyLeaf checks whether a partition has rows, which may take long, and checks again under a lock that excludes
+// writers, because a transaction may have written to it in between. During the second check relays wait, but writers do
+// not: they write to another partition, and to the next one before this, for longer than the second check may take. If
+// a transaction still writes to it, emptyLeaf soon gives up.
 func emptyLeaf(ctx context.Context, c *sql.Conn, text func(string) string, leaf, rests string, soon time.Duration) error {
 	rows := `EXISTS (SELECT 1 FROM ONLY ` + leaf + `)`
 	var has bool
@@ -189,7 +189,7 @@ func emptyLeaf(ctx context.Context, c *sql.Conn, text func(string) string, leaf,
 	for _, s := range []string{
 		`BEGIN ISOLATION LEVEL READ COMMITTED`, fmt.Sprintf(`SET LOCAL lock_timeout = %d`, soon.Milliseconds()),
 		fmt.Sprintf(`SET LOCAL statement_timeout = %d`, (soon + patience).Milliseconds()),
-		`SET LOCAL row_security = off`, // an error where policies hide rows from us
+		`SET LOCAL row_security = off`, // an error if policies hide rows
 		text(`LOCK TABLE ` + leaf + ` IN ACCESS EXCLUSIVE MODE`),
 	} {
 		if _, err := c.ExecContext(ctx, s); err != nil {

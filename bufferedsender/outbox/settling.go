@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// settling is what is to be written about rows that have ended. It does no I/O and takes the time as an argument; the
-// loop owns it.
+// settling holds the rows that have ended and must be written about. It does no I/O and gets the time as an argument;
+// the loop owns it.
 type settling struct {
-	done  []row // confirmed, to be deleted
+	done  []row // confirmed, to delete
 	dead  []letter
-	tried []row // whose attempts are to be counted
+	tried []row // attempts to count
 
-	now      *finishing // that is under way
-	letters  bool       // there may be dead letters of the keys, of which the deletion of later rows is a mark
-	buriedAt time.Time  // when some were written last, or begun to be
+	now      *finishing // in progress
+	letters  bool       // the keys may have dead letters, which the deletion of later rows marks
+	buriedAt time.Time  // when dead letters were last written, or started to be
 }
 
-// left is how many rows wait for being written about.
+// left returns how many rows wait to be written about.
 func (s *settling) left() int { return len(s.done) + len(s.dead) + len(s.tried) }
 
-// bytes are those of bodies that are in hand for dead letters.
+// bytes returns the size of bodies kept for dead letters.
 func (s *settling) bytes() (n int64) {
 	for i := range s.dead {
 		n += int64(len(s.dead[i].body))
@@ -28,7 +28,7 @@ func (s *settling) bytes() (n int64) {
 	return n
 }
 
-// has reports whether something of a range waits for being deleted, or is being.
+// has reports whether a row of a range waits for its deletion, or is being deleted.
 func (s *settling) has(part uint8) bool {
 	in := func(done []row, dead []letter) bool {
 		return slices.ContainsFunc(done, func(r row) bool { return r.part == part }) ||
@@ -37,17 +37,17 @@ func (s *settling) has(part uint8) bool {
 	return in(s.done, s.dead) || s.now != nil && in(s.now.done, s.now.dead)
 }
 
-// keep drops all rows of which held is false.
+// keep drops all rows for which held returns false.
 func (s *settling) keep(held func(row) bool) {
 	s.done = slices.DeleteFunc(s.done, func(r row) bool { return !held(r) })
 	s.dead = slices.DeleteFunc(s.dead, func(l letter) bool { return !held(l.row) })
 	s.tried = slices.DeleteFunc(s.tried, func(r row) bool { return !held(r) })
 }
 
-// begin takes what the next deletion holds.
+// begin takes the rows of the next deletion.
 func (s *settling) begin(h *holds, now time.Time) *finishing {
 	f := &finishing{marks: s.letters || len(s.dead) > 0, dead: cut(&s.dead, maxBury), tried: cut(&s.tried, maxDelete), gens: h.gens}
-	if len(s.dead) == 0 { // the deletion of a later row marks letters that are there
+	if len(s.dead) == 0 { // the deletion of a later row marks existing dead letters
 		f.done = cut(&s.done, maxDelete)
 	}
 	var in [ranges]bool
@@ -72,7 +72,7 @@ func (s *settling) begin(h *holds, now time.Time) *finishing {
 	return f
 }
 
-// failed puts what could not be written in front of the rest, but for rows of leases that have ended meanwhile.
+// failed puts rows that could not be written in front of the others, except rows of leases that have ended.
 func (s *settling) failed(h *holds) {
 	f := s.now
 	again := settling{done: f.done, dead: f.dead, tried: f.tried}
@@ -83,7 +83,7 @@ func (s *settling) failed(h *holds) {
 	}
 }
 
-// ended notes that the deletion has been written.
+// ended records that the deletion was written.
 func (s *settling) ended(now time.Time) {
 	if len(s.now.dead) > 0 {
 		s.buriedAt = now
@@ -91,8 +91,8 @@ func (s *settling) ended(now time.Time) {
 	s.now = nil
 }
 
-// ticked takes over whether there are dead letters. One may be newer than the answer: of ours, or of who had a range
-// before.
+// ticked records whether there are dead letters. A dead letter may be newer than the answer: one of this relay, or of
+// the previous holder of a range.
 func (s *settling) ticked(t *tally) {
 	burying := s.now != nil && len(s.now.dead) > 0
 	s.letters = t.letters || s.letters && (burying || !t.began.After(s.buriedAt)) || len(t.acquired) > 0

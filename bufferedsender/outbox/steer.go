@@ -11,8 +11,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// Pause has all relays of the queue read nothing more, within ten seconds, until Resume; what they have buffered is
-// still sent. It is kept in the database.
+// Pause makes all relays of the queue stop reading, within ten seconds, until Resume; what they have buffered is still
+// sent. The database stores it.
 func (t *Table) Pause(ctx context.Context, db Execer) error { return t.pause(ctx, db, true) }
 
 // Resume ends a Pause, within ten seconds.
@@ -27,10 +27,10 @@ func (t *Table) pause(ctx context.Context, db Execer, paused bool) (err error) {
 	return err
 }
 
-// atOnce is how many keys one statement has.
+// atOnce is the number of keys in one statement.
 const atOnce = 1000
 
-// Contains reports for each raw key whether there are rows of it. It reads all rows of the queue.
+// Contains reports for each raw key whether it has rows. It reads all rows of the queue.
 func (t *Table) Contains(ctx context.Context, db Queryer, keys ...string) (found []bool, err error) {
 	defer t.explain(&err)
 	if err := t.ready(); err != nil {
@@ -54,12 +54,12 @@ func (t *Table) Contains(ctx context.Context, db Queryer, keys ...string) (found
 	return found, nil
 }
 
-// Purge deletes the rows of raw keys, except for what a relay has buffered, and returns how many there were.
+// Purge deletes the rows of raw keys, except those buffered by a relay, and returns how many it deleted.
 func (t *Table) Purge(ctx context.Context, db Execer, keys ...string) (int64, error) {
 	return t.remove(ctx, db, `{t}`, "key", "text", sqlkit.Anys(keys))
 }
 
-// remove deletes what has one of these values, and returns how many there were.
+// remove deletes the rows with one of these values, and returns how many.
 func (t *Table) remove(ctx context.Context, db Execer, from, column, typ string, values []any) (n int64, err error) {
 	defer t.explain(&err)
 	if err := t.ready(); err != nil || len(values) == 0 {
@@ -72,7 +72,7 @@ func (t *Table) remove(ctx context.Context, db Execer, from, column, typ string,
 	return result.RowsAffected()
 }
 
-// PurgeAll is Purge of all rows of the queue written until now, if confirm is its name.
+// PurgeAll is Purge for all rows of the queue written until now. confirm must be the name of the queue.
 func (t *Table) PurgeAll(ctx context.Context, db Execer, confirm string) (int64, error) {
 	if err := t.ready(); err != nil {
 		return 0, err
@@ -83,12 +83,12 @@ func (t *Table) PurgeAll(ctx context.Context, db Execer, confirm string) (int64,
 	return t.remove(ctx, db, `{t}`, "queue", "text", []any{t.Queue})
 }
 
-// BackfillClass is the class of rows that Backfill adds: behind all others.
+// BackfillClass is the class of rows added by Backfill: behind all others.
 const BackfillClass = classes - 1
 
-// Backfill enqueues raw keys of what is in the database already, behind all other rows, 1000 in a transaction, and
-// returns how many it has enqueued. The relay needs a Loader. After an error it may be called again: keys are then
-// read twice.
+// Backfill enqueues raw keys of existing entities behind all other rows, 1000 in each transaction, and returns how many
+// it enqueued. The relay needs a Loader. After an error it may be called again; keys enqueued twice are then read
+// twice.
 func (t *Table) Backfill(ctx context.Context, db *sql.DB, all iter.Seq2[string, error]) (n int64, err error) {
 	if err := t.ready(); err != nil {
 		return 0, err
@@ -128,37 +128,36 @@ func (t *Table) Backfill(ctx context.Context, db *sql.DB, all iter.Seq2[string, 
 	return n, flush()
 }
 
-// Lag says how far behind the relays of a queue are.
+// Lag reports how far behind the relays of a queue are.
 type Lag struct {
-	// Rows is how many rows there are, up to LagRows; Estimated that there are more, and that it is an
-	// estimate, of all queues with the same prefix.
+	// Rows is the number of rows, up to LagRows. If there are more, Estimated is set and Rows is an estimate for all
+	// queues with the same prefix.
 	Rows      int64
 	Estimated bool
 	// Oldest is the age of the oldest row, 0 if there is none.
 	Oldest time.Duration
-	// Buckets are the first LagRows rows by bucket: how many there are, and how old the oldest one is.
+	// Buckets covers the first LagRows rows: their number, and the age of the oldest, by bucket.
 	Buckets map[int]BucketLag
-	// Dead is how many dead letters there are, up to LagRows.
+	// Dead is the number of dead letters, up to LagRows.
 	Dead int64
-	// OldestTransaction is the age of the oldest transaction in the database that holds a snapshot. While
-	// it is open nothing that was deleted can be cleaned up. 0 on SQLite, and where the user
-	// may not see those of others.
+	// OldestTransaction is the age of the oldest transaction in the database that holds a snapshot. While it is open,
+	// vacuum cannot remove deleted rows. 0 on SQLite, and if the user may not see the transactions of others.
 	OldestTransaction time.Duration
 	// Paused is true after Pause.
 	Paused bool
 }
 
-// BucketLag is how many rows of a bucket wait.
+// BucketLag describes the waiting rows of a bucket.
 type BucketLag struct {
 	Rows   int64
 	Oldest time.Duration
 }
 
-// LagRows is how many rows Lag counts at the most.
+// LagRows is the maximum number of rows that Lag counts.
 const LagRows = 10_000
 
-// Lag returns how far behind the relays are. It reads at most LagRows rows. If Rows is 0, all
-// that was committed before is in the index, or a dead letter.
+// Lag returns how far behind the relays are. It reads at most LagRows rows. If Rows is 0, everything committed before
+// is in the index, or is a dead letter.
 func (t *Table) Lag(ctx context.Context, db Queryer) (lag Lag, err error) {
 	lag.Buckets = make(map[int]BucketLag)
 	defer t.explain(&err)
@@ -191,7 +190,7 @@ func (t *Table) Lag(ctx context.Context, db Queryer) (lag Lag, err error) {
 	if err := sqlkit.One(ctx, db, &lag.Dead, t.text(`SELECT count(*) FROM (SELECT 1 FROM {t}_dead WHERE queue = ?1 LIMIT ?2) d`), t.Queue, int64(LagRows)); err != nil {
 		return lag, err
 	}
-	for class := range classes { // each in the order of its numbers: the oldest is one of the first
+	for class := range classes { // each in the order of its numbers: the oldest row is among the first
 		err := sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 			var age int64
 			err := rows.Scan(&age)
@@ -212,8 +211,8 @@ func (t *Table) Lag(ctx context.Context, db Queryer) (lag Lag, err error) {
 	return lag, err
 }
 
-// Tombstones returns the numbers of the last deletes of raw keys that a relay with SeqField has
-// confirmed, and has not forgotten.
+// Tombstones returns the numbers of the last confirmed deletes of raw keys, by a relay with SeqField, as long as they
+// are kept (RelayOptions.TombstonesFor).
 func (t *Table) Tombstones(ctx context.Context, db Queryer, keys ...string) (found map[string]int64, err error) {
 	defer t.explain(&err)
 	if err := t.ready(); err != nil {

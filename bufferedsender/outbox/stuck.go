@@ -2,42 +2,41 @@ package outbox
 
 import "time"
 
-// place is the part that a relay has in the sharing of ranges. Its row in the table of leases has a slot of its own at
-// each.
+// place is a relay's role in the sharing of ranges. For each place its row in the table of leases has another slot.
 type place int64
 
 const (
 	sharing place = iota // it has its share
-	aside                // it settles nothing: it has no range
+	aside                // it settles nothing, so it has no range
 	probing              // it tries one range
 )
 
-// Slots of relays; those of ranges are below 64.
+// Slots of relays; slots of ranges are below 64.
 const (
-	placeBits  = 48                // the slot of a place: its number and one, then so many bits of the relay
+	placeBits  = 48                // the slot of a place is its number plus one, followed by this many bits of the relay
 	lastSlot   = "562949953421311" // of relays that share: 2<<placeBits - 1
-	probeSlots = "844424930131968" // where those of relays that probe begin: 3<<placeBits
+	probeSlots = "844424930131968" // first slot of relays that probe: 3<<placeBits
 )
 
 const (
-	stuckAfter = 3 // RequestTimeouts with rows in hand of which none is settled
+	stuckAfter = 3 // RequestTimeouts during which rows are buffered and none is settled
 	probeFirst = 10 * time.Second
 	probeLast  = time.Minute
-	probeFor   = 10 * time.Second // how long a relay that probes has a range
+	probeFor   = 10 * time.Second // how long a probing relay keeps a range
 )
 
-// stuck is what a relay knows of its own work. It does no I/O and takes the time as an argument; the loop owns it.
+// stuck tracks whether a relay settles rows. It does no I/O and gets the time as an argument; the loop owns it.
 type stuck struct {
 	place  place
-	since  time.Time     // since when there are rows in hand and none is settled; zero: this is not so
-	left   time.Time     // when it stepped aside
+	since  time.Time     // since when rows are buffered and none is settled; zero: not so
+	left   time.Time     // when it gave up its share
 	works  bool          // a row was settled since then
-	until  time.Time     // of the place; zero: probing, and it has no range yet
-	rests  time.Duration // before the next probe
-	failed int64         // Stats.Failed when the probe began
+	until  time.Time     // end of the place; zero: probing without a range yet
+	rests  time.Duration // pause before the next probe
+	failed int64         // Stats.Failed at the start of the probe
 }
 
-// hand notes whether there are rows in hand that could be settled, and when one was settled last.
+// hand records whether there are buffered rows that could be settled, and when the last one was settled.
 func (s *stuck) hand(rows bool, settled, now time.Time) {
 	switch {
 	case !rows:
@@ -50,8 +49,8 @@ func (s *stuck) hand(rows bool, settled, now time.Time) {
 	s.works = s.place != sharing && settled.After(s.left)
 }
 
-// move decides at which place the relay is, and reports whether it is another one. alone: no other relay shares the
-// ranges. patience is how long a relay shares them that settles nothing, held how many it has, failed Stats.Failed.
+// move decides the place of the relay, and reports whether it changed. alone: no other relay shares the ranges.
+// patience is how long a relay that settles nothing keeps its share, held its number of ranges, failed Stats.Failed.
 func (s *stuck) move(now time.Time, alone bool, patience time.Duration, held int, failed int64) (changed bool) {
 	was := s.place
 	switch {
@@ -76,7 +75,7 @@ func (s *stuck) move(now time.Time, alone bool, patience time.Duration, held int
 	return s.place != was
 }
 
-// share is how many ranges belong to a relay at a place.
+// share returns the number of ranges for a relay at a place.
 func (t *tally) share(at place) int {
 	switch at {
 	case aside:
@@ -87,7 +86,7 @@ func (t *tally) share(at place) int {
 	return share(ranges-min(t.probing, ranges/2), max(t.members, 1), t.rank)
 }
 
-// judge decides after a tick at which place this relay is.
+// judge decides the place of this relay after a tick.
 func (l *loop) judge(t *tally, now time.Time) {
 	s := &l.stuck
 	s.hand(len(l.desk.entries) > 0 && !l.paused, l.desk.settled, now)
@@ -103,5 +102,5 @@ func (l *loop) judge(t *tally, now time.Time) {
 	case s.place == sharing:
 		l.r.opts.Logger.Info("outbox: ranges taken again", "queue", l.r.table.Queue, "works", s.works, "other_relays", t.members-1)
 	}
-	l.jobs[kindTick].retry.At = now // the table has its place at once
+	l.jobs[kindTick].retry.At = now // the table must show its place at once
 }

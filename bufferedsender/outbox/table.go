@@ -16,37 +16,37 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// defaultPrefix is what the names of an outbox's tables begin with, and the name of the
-// table of rows.
+// defaultPrefix is the name of the table of rows, and the beginning of the names of all tables of an outbox.
 const defaultPrefix = "azsearch_outbox"
 
-// Table is an outbox: a queue in a database. Fill in the fields before its first use, and do not change or copy it
-// afterwards; then it is safe for concurrent use.
+// Table is an outbox: a queue in a database. Set the fields before the first use, and do not change or copy the Table
+// afterwards; it is then safe for concurrent use.
 type Table struct {
-	// Dialect is the kind of the database. Required.
+	// Dialect is the kind of database. Required.
 	Dialect Dialect
 	// Queue is the name of the queue, usually that of the index: letters, digits, "_", "-" and ".", at most 128.
 	// Several may be in one database. Required.
 	Queue string
-	// Prefix is what the names of the tables begin with, after a schema if there is one: "search.outbox". Defaults to
+	// Prefix is the beginning of the names of the tables, optionally with a schema: "search.outbox". Defaults to
 	// "azsearch_outbox".
 	Prefix string
 
 	// KeyField is the name of the key field, for documents without a struct tag.
 	KeyField string
-	// Key makes the key of a document out of the raw key in a row, where that is not legal in an index: keys.Encode,
-	// for example. Defaults to the raw key.
+	// Key converts the raw key of a row to the key of the document, for raw keys that are not legal in an index; for
+	// example keys.Encode. Defaults to the raw key itself.
 	Key func(raw string) string
-	// RawKey returns the raw key of a document that Write is given. Required for Write with Key. Defaults to the key of
-	// the document.
+	// RawKey returns the raw key of a document passed to Write. Required for Write if Key is set. Defaults to the key
+	// of the document.
 	RawKey func(doc any) (string, error)
 
-	// Class is how urgent the rows are, 0 the most, at most 7, which is Backfill's. The rows of a key keep their order.
-	// Defaults to 0.
+	// Class is the urgency of the rows: 0 (most urgent) to 7, which Backfill uses. The rows of a key keep their order
+	// in spite of it. Defaults to 0.
 	Class uint8
-	// Notify has transactions that write rows wake listening relays (package outboxpgx) when they commit: a process at
-	// most every 50 ms, because PostgreSQL commits transactions that notify one after another. A row whose transaction
-	// did not notify waits some milliseconds in a busy queue, 15 s at most. PostgreSQL only.
+	// Notify makes transactions that write rows wake listening relays (package outboxpgx) at their commit. A process
+	// notifies at most every 50 ms, because PostgreSQL commits notifying transactions one after the other. A row whose
+	// transaction did not notify waits some milliseconds in a busy queue, at most 15 s. PostgreSQL only. Defaults to
+	// false.
 	Notify bool
 
 	once sync.Once
@@ -56,7 +56,7 @@ type Table struct {
 	sent notified
 }
 
-// statements are what is run often, for a table.
+// statements are the frequent statements for a table.
 type statements struct {
 	insert, insertMany, insertNotify, insertManyNotify string
 	insertArrays, insertArraysNotify                   string // for drivers that take arrays, see pgx_support.go
@@ -64,8 +64,8 @@ type statements struct {
 
 var queueName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
-// plainPrefix reports whether a prefix leaves room for what follows it in names. It is in small letters because names
-// of triggers and channels, which have it in them, are compared as text.
+// plainPrefix reports whether a prefix is in lower case and leaves room for the suffixes of names. The names of
+// triggers and channels contain it and are compared as text, so upper case would not match.
 func plainPrefix(prefix string) bool {
 	return sqlkit.PlainName(prefix, 40) && prefix == strings.ToLower(prefix)
 }
@@ -94,7 +94,7 @@ func (t *Table) ready() error {
 			errs = append(errs, fmt.Errorf("the option Notify is for PostgreSQL; %s has nothing to listen to: relays poll", t.Dialect))
 		}
 		if t.Notify && len(t.Channel()) > maxName {
-			errs = append(errs, fmt.Errorf("the option Notify is for a Prefix of at most %d letters, which is the name of a channel: %q has %d", maxName, t.Prefix, len(t.Channel())))
+			errs = append(errs, fmt.Errorf("the option Notify is for a Prefix of at most %d bytes, which is the name of a channel: %q has %d", maxName, t.Prefix, len(t.Channel())))
 		}
 		if t.err = errors.Join(errs...); t.err != nil {
 			t.err = fmt.Errorf("outbox: table %q: %w", t.Queue, t.err)
@@ -108,7 +108,7 @@ func (t *Table) ready() error {
 	return t.err
 }
 
-// explain says what to do about an error if the tables are not there.
+// explain adds to an error what to do if the tables do not exist.
 func (t *Table) explain(err *error) {
 	e := *err
 	if e == nil || errors.Is(e, ErrSchema) || sqlkit.Classify(e) != sqlkit.NoTable {
@@ -117,7 +117,7 @@ func (t *Table) explain(err *error) {
 	*err = fmt.Errorf("outbox: %w: call outbox.Migrate, or run what outbox.Schema returns%s: %w", ErrSchema, t.data.MissingHint, e)
 }
 
-// maxName is how long a name of PostgreSQL can be, in bytes; of a longer one it ignores the rest.
+// maxName is the maximum length of a name in PostgreSQL, in bytes; it ignores the rest.
 const maxName = 63
 
 func checkPrefix(d *dialect, prefix string) error {
@@ -151,14 +151,14 @@ func (t *Table) prefix() string {
 	return t.Prefix
 }
 
-// text returns a statement of the dialect for this table.
+// text returns a statement in the dialect and for the names of this table.
 func (t *Table) text(statement string) string { return t.data.Text(statement, t.prefix()) }
 
-// Channel is what relays of PostgreSQL listen to: one for all queues with a prefix, whose
-// names are the payload.
+// Channel returns the channel on which relays of PostgreSQL listen. It is the same for all queues with a prefix; the
+// payload is the name of the queue.
 func (t *Table) Channel() string { return strings.ReplaceAll(t.prefix(), ".", "_") }
 
-// key returns the key of a document for a raw key.
+// key returns the key of the document for a raw key.
 func (t *Table) key(raw string) string {
 	if t.Key == nil {
 		return raw
@@ -166,7 +166,7 @@ func (t *Table) key(raw string) string {
 	return t.Key(raw)
 }
 
-// Execer runs a statement: a *sql.Tx, or a *sql.Conn on which a transaction was begun.
+// Execer runs a statement in a transaction: a *sql.Tx, or a *sql.Conn on which a transaction was begun.
 type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
@@ -177,19 +177,19 @@ type Queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Row is what was written about a key.
+// Row is a row of an outbox.
 type Row struct {
 	// Key is the raw key.
 	Key string
-	// Seq is the number: within a key it rises in the order of the transactions.
+	// Seq is the number of the row. Within a key it rises in the order of the transactions.
 	Seq   int64
 	Class uint8
-	// Op is what to do; "" says that only the key is known to have changed.
+	// Op is the operation; "" means that only the key is known to have changed.
 	Op models.ActionType
-	// Body is the JSON of the document, nil of a delete and of a key alone.
+	// Body is the JSON of the document, nil for a delete or if Op is "".
 	Body json.RawMessage
-	// Written is when, by the clock of the database.
+	// Written is the time of writing, by the clock of the database.
 	Written time.Time
-	// Attempts is how often it was sent in vain.
+	// Attempts is the number of failed attempts to send it.
 	Attempts int
 }

@@ -10,12 +10,10 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// lagEvery is how often a relay asks the database how far behind it is, when somebody reads its
-// metrics.
+// lagEvery is the minimum interval of queries for the lag, while metrics are read.
 const lagEvery = 10 * time.Second
 
-// observe reports the metrics of the relay until the returned function is called. TELEMETRY.md of
-// bufferedsender says for users what they mean.
+// observe reports the metrics of the relay until stop is called. TELEMETRY.md of bufferedsender describes them.
 func (r *Relay) observe() (stop func(), err error) {
 	meter := r.opts.MeterProvider.Meter("github.com/go-azsearch/azsearch/bufferedsender/outbox")
 	attributes := metric.WithAttributeSet(attribute.NewSet(attribute.String("azsearch.queue.name", r.table.Queue)))
@@ -39,9 +37,9 @@ func (r *Relay) observe() (stop func(), err error) {
 	counter("azsearch.outbox.deleted", "{row}", "Rows deleted because they were confirmed.", func(s Stats) int64 { return s.Deleted })
 	counter("azsearch.outbox.folded", "{row}", "Rows that were confirmed with later ones of their keys.", func(s Stats) int64 { return s.Folded })
 	counter("azsearch.outbox.dead", "{row}", "Rows that became dead letters.", func(s Stats) int64 { return s.Dead })
-	counter("azsearch.outbox.failed", "{action}", "Actions that were sent in vain and wait.", func(s Stats) int64 { return s.Failed })
-	counter("azsearch.outbox.stale", "{row}", "Rows that were gone, or not this relay's any more, when they were to be deleted.", func(s Stats) int64 { return s.Stale })
-	counter("azsearch.outbox.leases_lost", "{lease}", "Leases that have ended before they could be renewed.", func(s Stats) int64 { return s.LeasesLost })
+	counter("azsearch.outbox.failed", "{action}", "Failed actions that wait for a retry.", func(s Stats) int64 { return s.Failed })
+	counter("azsearch.outbox.stale", "{row}", "Rows that were gone, or no longer held by this relay, at their deletion.", func(s Stats) int64 { return s.Stale })
+	counter("azsearch.outbox.leases_lost", "{lease}", "Leases that expired before renewal.", func(s Stats) int64 { return s.LeasesLost })
 	gauge("azsearch.outbox.ranges", "{range}", "Ranges of keys, of 64, that the relay holds.", func(s Stats) int64 { return s.Ranges })
 	gauge("azsearch.outbox.in_hand", "{row}", "Rows that the relay has read and not deleted.", func(s Stats) int64 { return s.InHand })
 	gauge("azsearch.outbox.aside", "{row}", "Rows of keys that wait after a failure.", func(s Stats) int64 { return s.Aside })
@@ -66,7 +64,7 @@ func (r *Relay) observe() (stop func(), err error) {
 			defer cancel()
 			now, err := r.table.Lag(ctx, r.db)
 			if asked = time.Now(); err != nil {
-				return nil //nolint:nilerr // what is not known is not reported
+				return nil //nolint:nilerr // an unknown value is not reported
 			}
 			lag = now
 		}
@@ -78,5 +76,5 @@ func (r *Relay) observe() (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() { _ = registered.Unregister() }, nil // who reads the metrics has ended then
+	return func() { _ = registered.Unregister() }, nil // the reader of the metrics has ended then
 }

@@ -12,14 +12,15 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// triggerParts is what a trigger is made of.
+// triggerParts are the parameters of a trigger.
 type triggerParts struct {
 	table, column, name, prefix, queue, notify string
 	class                                      uint8
 }
 
-// sqlName is a name in a statement, plain or in quotes. Of what may be in quotes, $ and % would end or change the texts
-// in which the statements of PostgreSQL have it, and a line break the comment by which a trigger is found.
+// sqlName matches a name in a statement, plain or in quotes. In quotes, $ and % are excluded because they would end or
+// change the texts of PostgreSQL statements that contain the name, and line breaks because they would end the comment
+// that identifies a trigger.
 const sqlName = `([A-Za-z_][A-Za-z0-9_]*|"(?:[^"$%\\\x00-\x1f\x7f]|"")+")`
 
 var (
@@ -29,7 +30,7 @@ var (
 	smallName  = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 )
 
-// unquoted returns a name as the catalog of PostgreSQL has it.
+// unquoted returns a name as it is in the catalog of PostgreSQL.
 func unquoted(name string) string {
 	if strings.HasPrefix(name, `"`) {
 		return strings.ReplaceAll(name[1:len(name)-1], `""`, `"`)
@@ -37,7 +38,7 @@ func unquoted(name string) string {
 	return strings.ToLower(name)
 }
 
-// spelled returns the same text for all spellings of a name.
+// spelled returns one text for all spellings of a name.
 func (t *Table) spelled(name string) string {
 	text := unquoted(name)
 	if t.Dialect == SQLite {
@@ -49,28 +50,28 @@ func (t *Table) spelled(name string) string {
 	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
 }
 
-// ErrTriggerDisabled says that the trigger is disabled, so writes leave no rows. Enable it, then call Backfill, or
-// repair the index: EnsureTrigger does not, because writes since then have left no rows either.
+// ErrTriggerDisabled: the trigger is disabled, so writes leave no rows. Enable it, then call Backfill or repair the
+// index. EnsureTrigger does not enable it, because the rows of writes made meanwhile would still be missing.
 var ErrTriggerDisabled = errors.New("the trigger is disabled")
 
-// EnsureTrigger has the database write the key of each row of a table that changes, whichever program changes it:
-// after an insert, an update, a delete, a change of the key (both keys) and, on PostgreSQL, TRUNCATE (all keys).
-// keyColumn is the column of the raw key, written as text; NULL is left out, and types whose text depends on
-// settings of the session (timestamptz, date, bytea, double precision) are refused. Names are written as in SQL:
-// `public."Hotel"`. The relay needs a Loader.
+// EnsureTrigger makes the database write the key of each changed row of a table, whichever program changes it: after an
+// insert, an update, a delete, a change of the key (both keys) and, on PostgreSQL, TRUNCATE (all keys). keyColumn is
+// the column of the raw key, which is written as text. NULL is skipped. Types whose text depends on settings of the
+// session (timestamptz, date, bytea, double precision) are refused. Names are written as in SQL: `public."Hotel"`. The
+// relay needs a Loader.
 //
-// Call it at each start, from any number of processes at once. If the trigger is there unchanged it needs no rights
-// and takes no lock. Otherwise it makes or replaces the trigger in one transaction, while other programs write,
-// without a moment without a trigger. Where a trigger is missing or was altered, it waits for transactions that
-// have written to the table, and later writers wait behind it: two seconds, or the lock_timeout of the session
-// (SQLite: its busy_timeout, five seconds at most). Then it returns an error and has changed nothing. See
-// [Table.Trigger] for a program without the right to create triggers.
+// Call it at each start, from any number of processes at once. If the trigger exists unchanged, it needs no rights and
+// takes no lock. Otherwise it makes or replaces the trigger in one transaction, while other programs write; at no
+// moment is the trigger missing. If the trigger is missing or was altered, EnsureTrigger waits for transactions that
+// have written to the table, and later writers wait behind it. It waits two seconds, or the lock_timeout of the session
+// (SQLite: its busy_timeout, at most five seconds). Then it returns an error and has changed nothing. For a program
+// without the right to create triggers, see [Table.Trigger].
 //
-// Not seen are, on PostgreSQL: rows that logical replication applies, or a session with session_replication_role =
-// replica writes (unless the trigger is set to ENABLE ALWAYS); a TRUNCATE of one partition, and partitions that are
-// attached, detached or dropped (call Backfill with their keys); rows of an inheriting table. On SQLite: the row
-// that INSERT OR REPLACE deletes because it has another key (unless PRAGMA recursive_triggers is on); use ON
-// CONFLICT DO UPDATE.
+// On PostgreSQL the trigger misses rows that are applied by logical replication, or written by a session with
+// session_replication_role = replica (unless the trigger is set to ENABLE ALWAYS); a TRUNCATE of one partition, and
+// partitions that are attached, detached or dropped (call Backfill with their keys); and rows of an inheriting table.
+// On SQLite it misses a row with another key that INSERT OR REPLACE deletes (unless PRAGMA recursive_triggers is on);
+// use ON CONFLICT DO UPDATE.
 func (t *Table) EnsureTrigger(ctx context.Context, db *sql.DB, table, keyColumn string) error {
 	p, err := t.triggerParts(table, keyColumn)
 	if err != nil {
@@ -79,7 +80,7 @@ func (t *Table) EnsureTrigger(ctx context.Context, db *sql.DB, table, keyColumn 
 	return t.triggerError("not installed", table, t.data.ensureTrigger(ctx, db, p))
 }
 
-// DropTrigger removes what EnsureTrigger, with the same arguments, has made, if it is there. Rows that were written
+// DropTrigger removes the trigger made by EnsureTrigger with the same arguments, if it exists. Rows already written
 // stay. It waits for locks like EnsureTrigger. A partition keeps the trigger of its table.
 func (t *Table) DropTrigger(ctx context.Context, db *sql.DB, table, keyColumn string) error {
 	p, err := t.triggerParts(table, keyColumn)
@@ -89,9 +90,9 @@ func (t *Table) DropTrigger(ctx context.Context, db *sql.DB, table, keyColumn st
 	return t.triggerError("not dropped", table, t.data.dropTrigger(ctx, db, p))
 }
 
-// Trigger returns EnsureTrigger's statement on PostgreSQL, for a migration that the owner of the table runs, also
-// repeatedly. EnsureTrigger then needs no rights, and reports whether the migration has run. On SQLite it returns
-// an error.
+// Trigger returns EnsureTrigger's statement on PostgreSQL, for a migration run by the owner of the table; it may be run
+// repeatedly. EnsureTrigger then needs no rights, and returns an error if the migration has not run. On SQLite it
+// returns an error.
 func (t *Table) Trigger(table, keyColumn string) (string, error) {
 	p, err := t.triggerParts(table, keyColumn)
 	if err != nil {
@@ -129,9 +130,8 @@ func (t *Table) triggerParts(table, keyColumn string) (p triggerParts, err error
 	return p, nil
 }
 
-// triggerName is the beginning of the names of triggers and functions: short enough that the
-// kind behind it is not cut off, and another one for each queue and, as spelled
-// writes them, table and column.
+// triggerName returns the prefix of the names of triggers and functions. It is short enough that the suffix for the
+// kind is not cut off, and differs for each queue, table and column, in their form returned by spelled.
 func (t *Table) triggerName(table, column string) string {
 	name := t.prefix()[strings.IndexByte(t.prefix(), '.')+1:] + "_" + plain.ReplaceAllString(strings.ToLower(t.Queue+"_"+table), "_")
 	sum := sha256.Sum256([]byte(t.prefix() + "\x00" + t.Queue + "\x00" + table + "\x00" + column))
@@ -146,13 +146,13 @@ func (p triggerParts) text(statement string) string {
 		"{class}", fmt.Sprint(p.class), "{notify}", p.notify).Replace(statement)
 }
 
-// SQLSTATEs of the statements of triggers, in addition to those of PostgreSQL.
+// Additional SQLSTATEs used by the statements of triggers.
 const (
 	stateDisabled = "AZ001"
 	stateNoOutbox = "AZ002"
 )
 
-// triggerError says what to do about an error.
+// triggerError adds to an error what to do about it.
 func (t *Table) triggerError(what, table string, err error) error {
 	what = fmt.Sprintf("outbox: trigger on %s %s", table, what)
 	switch state, class := sqlkit.State(err), sqlkit.Classify(err); {

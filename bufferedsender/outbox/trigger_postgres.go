@@ -8,35 +8,35 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// postgresEnsure looks at what is there, and does nothing if that is as it should be: it takes no lock then, and
-// needs no rights. Otherwise it looks again with the lock of installers, and acts when it has that of the table too.
-// It is one statement, so it is atomic also where it is run on its own.
+// postgresEnsure checks the existing triggers, and does nothing if they are right: then it takes no lock and needs no
+// rights. Otherwise it checks again under the lock of installers, and makes changes once it also has the lock on the
+// table. It is one statement, so it is atomic even without a transaction.
 //
-// The trigger is found by its name, or by the first line of its function: the table may have been renamed, or be named
-// with its schema by one program and without by another, and a second trigger would write each key twice. Its function
-// is replaced where it is, whatever its name: no lock on the table is needed for that, a transaction that runs
-// meanwhile calls either of the two, and both write. Only a trigger that is missing, or that a person has altered,
-// needs a lock. CREATE OR REPLACE TRIGGER would not help: before version 14 there is none, and DROP keeps all others
-// out until the transaction ends, so there is no moment between it and CREATE.
+// A trigger is found by its name, or by the first line of its function: the table may have been renamed, or one program
+// may name it with its schema and another without, and a second trigger would write each key twice. Its function is
+// replaced in place, whatever its name. That needs no lock on the table: a concurrent transaction calls either version,
+// and both write the key. Only a missing trigger, or one altered by a person, needs a lock. CREATE OR REPLACE TRIGGER
+// does not help, because PostgreSQL has it only since version 14. DROP locks out all others until the transaction ends,
+// so there is no moment without a trigger between DROP and CREATE.
 //
-// DROP needs a stronger lock than CREATE, so that one is taken first where both happen. A lock that grows deadlocks: S
-// has read the table and waits to write behind our CREATE, we wait for S in DROP; and it may be S that PostgreSQL
-// cancels. Two seconds are not more than twice deadlock_timeout, so in a deadlock across partitions it is the installer
-// that is cancelled.
+// DROP needs a stronger lock than CREATE. If both happen, that lock is taken first, because a lock that is upgraded
+// deadlocks: session S has read the table and waits to write behind our CREATE, while our DROP waits for S; PostgreSQL
+// may then cancel S. The lock timeout of two seconds is at most twice deadlock_timeout, so in a deadlock across
+// partitions the installer is cancelled.
 //
-// Installers wait for each other by table, so that there is one trigger, and then by name, because tables of several
-// schemas may share a function, of which two replacements at once fail ("tuple concurrently updated"). No writer waits
-// behind that, so it may take longer. But it counts: who has waited for another installer, which got no lock on the
-// table, does not stop the writers for two seconds more.
+// Installers wait for each other by table, so that there is one trigger, and then by name: tables of several schemas
+// may share a function, and two concurrent replacements of it fail ("tuple concurrently updated"). No writer waits
+// behind this lock, so the wait may be longer. But the time counts: an installer that waited for another one, which got
+// no lock on the table, must not stop the writers for two more seconds.
 //
-// There is a trigger for each row: most statements change one, and for that the tables of changes that a trigger for
-// each statement reads cost as much again as the row. Its function names the outbox with the schema in which it is
-// found now: other sessions may look for it elsewhere, and SET search_path would cost a tenth of it all. So it names
-// types and operators with theirs too: who calls a function of another owner chooses where these are looked for.
-// TRUNCATE has no rows to show: the keys are read before, from the table whatever its name is then.
+// The trigger is FOR EACH ROW: most statements change one row, and the transition tables of a trigger for each
+// statement would cost as much again as the row. Its function names the outbox with its present schema, because other
+// sessions may have another search_path, and SET search_path would add a tenth to the cost. For the same reason it
+// names types and operators with their schema: the caller of another owner's function controls the search_path.
+// TRUNCATE has no transition rows, so the keys are read before it, from the table under its present name.
 //
-// A partition has the trigger of its table too, which only goes with that one. If it is as it should be, a trigger that
-// the partition had before it was attached would write each key twice, so that one is dropped.
+// A partition also has the trigger of its table, which is dropped only with that one. If the inherited trigger is
+// right, a trigger that the partition had before it was attached is dropped: it would write each key twice.
 var postgresEnsure = `DO $azsearch$
 DECLARE
 	rel regclass := to_regclass('{relation}');
@@ -110,10 +110,10 @@ BEGIN
 	PERFORM set_config('lock_timeout', patience, true);
 END $azsearch$`
 
-// postgresDeadline is when the wait for tables ends. postgresLock locks the table and its partitions in a mode until
-// then: lock_timeout is for one lock, and statements that lock them all would wait so long for each, with writers
-// behind the first. A lock that is free, or soon will be, is taken also later. Who may not lock a table, and may create
-// triggers, leaves that to CREATE.
+// postgresDeadline is when the wait for locks ends. postgresLock locks the table and its partitions, in a mode, until
+// then: lock_timeout applies to one lock, so statements that lock them all would wait that long for each, with writers
+// behind the first. After the deadline, a lock that is free, or soon will be, is still taken. If a role may not lock a
+// table but may create triggers, CREATE takes the lock.
 const (
 	postgresDeadline = `deadline := clock_timestamp() + CASE patience WHEN '0' THEN '` + lockPatience + `' ELSE patience END::interval;`
 	postgresLock     = `FOR place IN SELECT c.oid::regclass FROM (SELECT rel AS relid, 0 AS level UNION SELECT relid, level FROM pg_partition_tree(rel)) x JOIN pg_class c ON c.oid = x.relid
@@ -123,10 +123,10 @@ const (
 			END LOOP;`
 )
 
-// postgresInherited says that the trigger g is that of the table of which its table is a partition.
+// postgresInherited is true if the trigger g is inherited from the partitioned table.
 const postgresInherited = `EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_trigger'::regclass AND d.objid = g.oid AND d.refclassid = 'pg_trigger'::regclass)`
 
-// postgresWanted are the triggers: what they are for, the bits of pg_trigger.tgtype and the body of the function, whose
+// postgresWanted are the wanted triggers: their kind, the bits of pg_trigger.tgtype and the body of the function, whose
 // first line is the mark.
 const postgresWanted = `SELECT w.kind, '{name}_' || w.kind AS name, w.type, w.moment, w.every, m.mark, m.mark || w.body AS body FROM (VALUES
 			('row', 29, 'AFTER INSERT OR UPDATE OR DELETE', 'ROW', format($row$BEGIN
@@ -145,22 +145,21 @@ END$row$, box)),
 END$truncate$, replace(box, '%', '%%')))) AS w (kind, type, moment, every, body),
 			LATERAL (SELECT format(E'-- azsearch: %s of the column %s to the queue {queue} in %s\n', w.kind, '{attribute}', box) AS mark) AS m`
 
-// postgresUnseen finds writes for which our triggers do not fire: those of sessions that begin with
-// session_replication_role = replica, and those of logical replication. A trigger that is set to ENABLE ALWAYS sees
-// both.
+// postgresUnseen finds writes for which the triggers do not fire: those of sessions that start with
+// session_replication_role = replica, and those of logical replication. A trigger set to ENABLE ALWAYS fires for both.
 const postgresUnseen = `WITH ours AS (SELECT g.tgrelid, g.tgrelid::regclass || ' ENABLE ALWAYS TRIGGER ' || quote_ident(g.tgname) AS always FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
 		WHERE g.tgenabled = 'O' AND starts_with(p.prosrc, '-- azsearch: row of the column ') AND to_regclass(substring(p.prosrc FROM 'INSERT INTO (\S+) \(queue, class, key\)')) = '{t}'::regclass)
 	SELECT 'session_replication_role is replica for ' || CASE setrole WHEN 0 THEN 'all roles' ELSE 'the role ' || pg_get_userbyid(setrole) END || ': their writes leave no rows; remove the setting, or run ALTER TABLE ' || (SELECT min(always) FROM ours)
 	FROM pg_db_role_setting WHERE setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database())) AND 'session_replication_role=replica' = ANY (setconfig) AND EXISTS (SELECT FROM ours)
 	UNION ALL SELECT 'logical replication writes to ' || tgrelid::regclass || ', and leaves no rows; run ALTER TABLE ' || always FROM ours WHERE tgrelid IN (SELECT srrelid FROM pg_subscription_rel)`
 
-// unseen names writes that leave no rows.
+// unseen returns which writes leave no rows.
 func unseen(ctx context.Context, db Queryer, text func(string) string) (string, error) {
 	all, err := sqlkit.Texts(ctx, db, text(postgresUnseen))
 	return strings.Join(all, "; "), err
 }
 
-// postgresDrop finds triggers as postgresEnsure does, and drops their functions too unless another table has them.
+// postgresDrop finds triggers as postgresEnsure does, and also drops their functions unless another table uses them.
 var postgresDrop = `DO $azsearch$
 DECLARE
 	rel regclass := to_regclass('{relation}');
@@ -193,8 +192,8 @@ func dropPostgresTrigger(ctx context.Context, db *sql.DB, p triggerParts) error 
 	return run(ctx, db, p.text(postgresDrop))
 }
 
-// run runs a statement whose second look must see what others have committed since the first: READ COMMITTED, whatever
-// the default is.
+// run runs a statement whose second check must see commits made after the first: READ COMMITTED, whatever the default
+// is.
 func run(ctx context.Context, db *sql.DB, statement string) error {
 	return sqlkit.InTransaction(ctx, db, sqlkit.PostgreSQL.Begin, func(c *sql.Conn) error {
 		return sqlkit.Run(ctx, c, statement)

@@ -10,11 +10,10 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// sqliteTrigger is a trigger that is there, or should be: SQLite has one for each kind of change, and none for
-// statements.
+// sqliteTrigger is an existing or wanted trigger. SQLite has one for each kind of change, and none for statements.
 type sqliteTrigger struct {
 	name, table string
-	event       string // "" of one that this package has not made
+	event       string // "" if not made by this package
 	body        string
 }
 
@@ -22,10 +21,10 @@ func (s sqliteTrigger) create() string {
 	return fmt.Sprintf(`CREATE TRIGGER %s AFTER %s ON %s FOR EACH ROW %s`, s.name, s.event, s.table, s.body)
 }
 
-// sqliteText takes a text of create apart. SQLite keeps it as it was, but for the name of a table that was renamed.
+// sqliteText parses the CREATE statement of a trigger. SQLite keeps its text, except for the name of a renamed table.
 var sqliteText = regexp.MustCompile(`(?s)^CREATE TRIGGER \S+ AFTER (INSERT|UPDATE|DELETE) ON (?:main\.)?(?:"(?:[^"]|"")*"|[^\s"]+) FOR EACH ROW (BEGIN .* END)$`)
 
-// sqliteTriggers are those of a class.
+// sqliteTriggers returns the wanted triggers of a class.
 func (p triggerParts) sqliteTriggers(class uint8) []sqliteTrigger {
 	p.class = class
 	insert := func(row string) string {
@@ -42,7 +41,7 @@ func (p triggerParts) sqliteTriggers(class uint8) []sqliteTrigger {
 	return all
 }
 
-// sqliteThere returns the triggers of the table, and of others those whose names are wanted.
+// sqliteThere returns the triggers of the table, and triggers of other tables with wanted names.
 func (p triggerParts) sqliteThere(ctx context.Context, db Queryer) (ours, foreign []sqliteTrigger, err error) {
 	known := make(map[[2]string]bool)
 	for class := range uint8(classes) {
@@ -72,13 +71,13 @@ func (p triggerParts) sqliteThere(ctx context.Context, db Queryer) (ours, foreig
 	return ours, foreign, err
 }
 
-// sqliteChanges returns the statements that make the triggers what they should be, none if they are. A trigger is known
-// by what it does: the table may have been renamed, or its trigger made under another name of it.
+// sqliteChanges returns the statements that make the triggers right, none if they are. A trigger is recognized by its
+// body: the table may have been renamed, or the trigger made under another name of it.
 func (p triggerParts) sqliteChanges(ctx context.Context, db Queryer) (all []string, err error) {
-	if _, err := sqlkit.Texts(ctx, db, p.text(`SELECT '' FROM {t} LIMIT 0`)); err != nil { // the triggers would fail, at each change
+	if _, err := sqlkit.Texts(ctx, db, p.text(`SELECT '' FROM {t} LIMIT 0`)); err != nil { // otherwise the triggers would fail at each change
 		return nil, fmt.Errorf("%w: call outbox.Migrate, or run what outbox.Schema returns: %w", ErrSchema, err)
 	}
-	if _, err := sqlkit.Texts(ctx, db, p.text(`SELECT t.{column} FROM {table} AS t LIMIT 0`)); err != nil { // a name in quotes alone would be a text
+	if _, err := sqlkit.Texts(ctx, db, p.text(`SELECT t.{column} FROM {table} AS t LIMIT 0`)); err != nil { // a quoted name alone would be a string
 		return nil, err
 	}
 	ours, foreign, err := p.sqliteThere(ctx, db)
@@ -106,7 +105,7 @@ func (p triggerParts) sqliteChanges(ctx context.Context, db Queryer) (all []stri
 	return append(dropAll(ours), made...), nil
 }
 
-// dropAll returns the statements that drop triggers, but for those without a name.
+// dropAll returns the statements that drop triggers, without those that have no name.
 func dropAll(triggers []sqliteTrigger) (all []string) {
 	for _, s := range triggers {
 		if s.name != "" {
@@ -127,7 +126,7 @@ func dropSQLiteTrigger(ctx context.Context, db *sql.DB, p triggerParts) error {
 	})
 }
 
-// change runs the statements that plan returns, in one transaction; it begins none if there are none.
+// change runs the statements that plan returns, in one transaction; it begins none if there are no statements.
 func change(ctx context.Context, db *sql.DB, plan func(ctx context.Context, db Queryer) ([]string, error)) error {
 	return sqlkit.SQLite.Migrate(ctx, db, sqlkit.Migration{
 		Settled: func(ctx context.Context, db sqlkit.Queryer) (bool, error) {
@@ -135,7 +134,7 @@ func change(ctx context.Context, db *sql.DB, plan func(ctx context.Context, db Q
 			return len(statements) == 0, err
 		},
 		Change: func(ctx context.Context, c *sql.Conn) error {
-			statements, err := plan(ctx, c) // another process may have done it meanwhile
+			statements, err := plan(ctx, c) // another process may have made the change
 			if err != nil {
 				return err
 			}

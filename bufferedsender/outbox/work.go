@@ -11,16 +11,16 @@ import (
 	"github.com/go-azsearch/azsearch/internal/relay"
 )
 
-// kind is work that runs beside the loop, one of each at a time.
+// kind is a kind of work on another goroutine; one of each kind runs at a time.
 type kind int
 
-// The first five are what can be next for a flight.
+// The first five are the possible next steps of a flight.
 const (
 	kindOffer  kind = iota
-	kindFetch       // the bodies of its rows
-	kindRefill      // the rows in its gap
-	kindLoad        // the truth about its key
-	kindExport      // what its row means for other keys
+	kindFetch       // reads the bodies of its rows
+	kindRefill      // reads the rows in its gap
+	kindLoad        // loads its document
+	kindExport      // exports its row
 	kindTick
 	kindRead
 	kindFinish
@@ -31,26 +31,26 @@ const (
 	kinds
 )
 
-// job is what the loop knows of a kind of work. A failure is logged when it begins and when it is over, and also when
-// the error becomes another one; the same error not more than each troubleEvery.
+// job is the loop's state of a kind of work. A failure is logged when it begins, when the error changes, and when it is
+// over; the same error is logged at most every troubleEvery.
 type job struct {
 	busy  bool
-	since time.Time // when it became busy
-	hangs *troubled // what was said of that
+	since time.Time // when it started
+	hangs *troubled // the logged trouble that it has not returned
 	retry relay.Retry
 
 	trouble *troubled // nil: it works
 	said    string
 	saidAt  time.Time
-	told    bool // and not that it is over
+	told    bool // the end of the trouble is not logged yet
 }
 
 const troubleEvery = 5 * time.Minute
 
-// unheard is for how long work may not return before that is worth an alarm, as in the sender.
+// unheard is how long work may run before a warning, as in the sender.
 const unheard = 10 * time.Second
 
-// waitsFor is who has not returned. What a full sender holds back, or nobody waits for, has no name.
+// waitsFor is the party that has not returned. Waits for a full sender, and work that delays nothing, have none.
 var waitsFor = [kinds]error{
 	kindFetch: errDatabase, kindRefill: errDatabase, kindTick: errDatabase, kindRead: errDatabase, kindFinish: errDatabase,
 	kindLoad: errors.New("Loader"), kindExport: errors.New("Export"),
@@ -58,7 +58,7 @@ var waitsFor = [kinds]error{
 
 var errDatabase = errors.New("database")
 
-// hear notes what has been under way for too long: a Loader has no time limit, and a statement half a minute.
+// Work that runs for too long is reported: a Loader has no time limit, and a statement has half a minute.
 func (l *loop) hear(now time.Time) {
 	for k := range kinds {
 		j := &l.jobs[k]
@@ -73,7 +73,7 @@ func (l *loop) hear(now time.Time) {
 	}
 }
 
-// returns notes that work of a kind is over, as then has said, which may have failed.
+// returns records the end of a kind of work; then reports the result, which may be a failure.
 func (l *loop) returns(k kind, then func()) {
 	j := &l.jobs[k]
 	j.busy = false
@@ -83,10 +83,10 @@ func (l *loop) returns(k kind, then func()) {
 	j.hangs = nil
 }
 
-// retryMost is how long after a failure the same is tried again at the latest.
+// retryMost is the maximum time between a failure and its retry.
 const retryMost = 5 * time.Second
 
-// fails notes that work of a kind has failed, which is done again later.
+// fails records a failure of a kind of work, which is retried later.
 func (l *loop) fails(k kind, level slog.Level, message string, err error, attrs ...any) {
 	j := &l.jobs[k]
 	j.retry.Failed(time.Now(), min(retryMost, l.r.opts.renew))
@@ -98,7 +98,7 @@ func (l *loop) fails(k kind, level slog.Level, message string, err error, attrs 
 	}
 }
 
-// says writes to the log what fails, unless it has been said.
+// says logs a failure, unless it was just logged.
 func (l *loop) says(k kind, level slog.Level, message string, err error, attrs ...any) {
 	if j, now := &l.jobs[k], time.Now(); j.said != err.Error() || now.Sub(j.saidAt) >= troubleEvery {
 		l.r.log(level, message, err, attrs...)
@@ -106,7 +106,7 @@ func (l *loop) says(k kind, level slog.Level, message string, err error, attrs .
 	}
 }
 
-// works notes that work of a kind has succeeded.
+// works records a success of a kind of work.
 func (l *loop) works(k kind) {
 	j := &l.jobs[k]
 	if j.retry.Failures = 0; j.trouble == nil {
@@ -123,7 +123,7 @@ func (l *loop) works(k kind) {
 	l.r.trouble.Store(other)
 }
 
-// troubled is a trouble for Ready.
+// troubled is an error for Ready.
 type troubled struct {
 	message string
 	err     error
@@ -132,11 +132,11 @@ type troubled struct {
 func (t *troubled) Error() string { return t.message + ": " + t.err.Error() }
 func (t *troubled) Unwrap() error { return t.err }
 
-// inbox is what others leave for the loop: functions that it runs.
+// inbox holds functions that other goroutines leave for the loop to run.
 type inbox struct {
 	mu     sync.Mutex
 	events []func()
-	signal chan struct{} // of capacity 1: there is something
+	signal chan struct{} // capacity 1: inbox is not empty
 }
 
 func (b *inbox) post(f func()) {
@@ -161,7 +161,7 @@ func (b *inbox) take() []func() {
 	return events
 }
 
-// beginWork runs f beside the loop, and then what it returns on the loop.
+// beginWork runs f on another goroutine, and then the function that it returns on the loop.
 func (l *loop) beginWork(parent context.Context, k kind, timeout time.Duration, f func(ctx context.Context) (then func())) {
 	l.jobs[k].busy, l.jobs[k].since = true, time.Now()
 	l.beside.Add(1)

@@ -20,18 +20,18 @@ import (
 	"github.com/go-azsearch/azsearch/models/keys"
 )
 
-// maxBody is what fits into no request of the service: 16 MB.
+// maxBody is the maximum size of a document in bytes: the 16 MB that a request may have.
 const maxBody = 16_000_000
 
-// WriteError says which action, or key, was refused. Nothing of the call was written, except for what Backfill
-// reports.
+// WriteError reports which action, or key, was refused. Nothing of the call was written, except by Backfill; then Error
+// says how much.
 type WriteError struct {
-	// Index is its position in the call, and Key its raw key if it has one.
+	// Index is its position in the call; Key is its raw key if it has one.
 	Index int
 	Key   string
 	Err   error
 
-	written int // by Backfill, before
+	written int // by Backfill, before the error
 }
 
 func (e *WriteError) Error() string {
@@ -48,16 +48,16 @@ func (e *WriteError) Error() string {
 // Unwrap returns Err.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// Write adds actions to the outbox in the transaction of the caller, with one statement. They are sent when it
-// commits.
+// Write adds actions to the outbox in the transaction of the caller, with one statement. A relay sends them after the
+// commit.
 //
-// Write the entity first, then call Write: the row must come while the transaction holds the lock on what it has
-// changed, so that the actions of a key are applied in the order of the transactions. The other way round the index
-// can keep the older state for ever. A statement that changed nothing, such as an INSERT … ON CONFLICT DO NOTHING,
-// holds no lock: then leave Write out too. WriteKeys has no such condition.
+// Write the entity first, then call Write: the transaction must hold the lock on the entity when the row is written, so
+// that the actions of a key are applied in the order of the transactions. In the opposite order the index can keep the
+// older state for ever. A statement that changed nothing, such as an INSERT … ON CONFLICT DO NOTHING, holds no lock: do
+// not call Write then. WriteKeys has no such condition.
 //
-// ctx bounds the statement. The error is a *WriteError if an action cannot be sent (nothing was written, and the
-// transaction can continue); otherwise that of the database. Tags are not kept, and an action with OnOutcome is
+// ctx bounds the statement. The error is a *WriteError if an action cannot be sent; then nothing was written and the
+// transaction can continue. Otherwise it is that of the database. Tags are not kept, and an action with OnOutcome is
 // refused.
 func Write[T any](ctx context.Context, tx Execer, to *Table, actions ...models.IndexDocumentsAction[T]) error {
 	return to.add(ctx, tx, len(actions), func() (*batch, error) { return rowsFor(to, actions) })
@@ -78,7 +78,7 @@ func (t *Table) add(ctx context.Context, tx Execer, n int, rows func() (*batch, 
 	return t.write(ctx, tx, t.Class, b)
 }
 
-// rowsFor makes rows of actions.
+// rowsFor converts actions to rows.
 func rowsFor[T any](to *Table, actions []models.IndexDocumentsAction[T]) (*batch, error) {
 	if len(actions) > 0 && to.Key != nil && to.RawKey == nil {
 		return nil, fmt.Errorf("outbox: table %q has Key, which makes keys of documents out of raw ones, and no RawKey, which Write needs to know the raw one: set Table.RawKey, or use WriteKeys", to.Queue)
@@ -92,13 +92,13 @@ func rowsFor[T any](to *Table, actions []models.IndexDocumentsAction[T]) (*batch
 	return b, nil
 }
 
-// WriteKeys adds raw keys, whose documents the relay's Loader reads when they are sent, so that it does not matter
-// when in the transaction it is called. It reports like Write.
+// WriteKeys adds raw keys, whose documents the relay's Loader reads when they are sent. So it may be called at any
+// point of the transaction. It returns errors like Write.
 func WriteKeys(ctx context.Context, tx Execer, to *Table, changed ...string) error {
 	return to.add(ctx, tx, len(changed), func() (*batch, error) { return keysOnly(to, changed) })
 }
 
-// keysOnly makes rows of keys.
+// keysOnly converts keys to rows.
 func keysOnly(to *Table, changed []string) (*batch, error) {
 	b := newBatch(len(changed))
 	for i, key := range changed {
@@ -112,8 +112,8 @@ func keysOnly(to *Table, changed []string) (*batch, error) {
 
 var errNoTransaction = errors.New("outbox: the transaction is nil")
 
-// inside refuses what is not a transaction: a pool, also one that another type embeds (sqlx, bun, GORM), and a
-// connection on which none was begun.
+// inside refuses anything that is not a transaction: a pool, also one embedded in another type (sqlx, bun, GORM), and a
+// connection without a transaction.
 func (t *Table) inside(ctx context.Context, tx Execer) error {
 	if nilcheck.IsNil(tx) {
 		return errNoTransaction
@@ -138,8 +138,8 @@ func (t *Table) inside(ctx context.Context, tx Execer) error {
 	return nil
 }
 
-// begunOn reports whether a transaction was begun on a connection: PostgreSQL refuses a savepoint outside of one,
-// SQLite a BEGIN inside.
+// begunOn reports whether a connection has a transaction: PostgreSQL refuses a savepoint outside of one, SQLite a BEGIN
+// inside one.
 func begunOn(ctx context.Context, c *sql.Conn, server bool) (begun bool, err error) {
 	if !server {
 		if _, err := c.ExecContext(ctx, `BEGIN`); err != nil {
@@ -157,7 +157,7 @@ func begunOn(ctx context.Context, c *sql.Conn, server bool) (begun bool, err err
 	return true, err
 }
 
-// embedsPool reports whether a value is a *sql.DB, or embeds one, not deeper than depth.
+// embedsPool reports whether a value is a *sql.DB or embeds one, at most depth levels deep.
 func embedsPool(v reflect.Value, depth int) bool {
 	for v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer && v.Type() != reflect.TypeFor[*sql.DB]() {
 		v = v.Elem()
@@ -173,7 +173,7 @@ func embedsPool(v reflect.Value, depth int) bool {
 	return false
 }
 
-// checkKey refuses what cannot be the raw key of a document.
+// checkKey refuses a raw key that cannot be the key of a document.
 func (t *Table) checkKey(raw string) error {
 	switch {
 	case raw == "":
@@ -193,7 +193,7 @@ func (t *Table) checkKey(raw string) error {
 	return nil
 }
 
-// batch is what a statement inserts.
+// batch holds the values of one insert.
 type batch struct {
 	keys, ops, bodies []any
 }
@@ -252,7 +252,7 @@ func rawKey(to *Table, doc any) (raw string, err error) {
 	return to.RawKey(doc)
 }
 
-// keyFields has the models.KeyField of each type that was written, by table's KeyField.
+// keyFields caches the models.KeyField of each document type, by the table's KeyField.
 var keyFields sync.Map
 
 type keyOf struct {
@@ -260,7 +260,7 @@ type keyOf struct {
 	name string
 }
 
-// keyIn returns the key that is in a document.
+// keyIn returns the key in a document.
 func keyIn[T any](to *Table, doc *T) (string, error) {
 	known := keyOf{reflect.TypeFor[T](), to.KeyField}
 	field, ok := keyFields.Load(known)
@@ -286,7 +286,7 @@ var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
 // encode returns the JSON of the document of an action.
 func encode[T any](action *models.IndexDocumentsAction[T]) (string, error) {
-	buffer := scratch.Get().(*[]byte) //nolint:forcetypeassert // of New
+	buffer := scratch.Get().(*[]byte) //nolint:forcetypeassert // by New
 	defer scratch.Put(buffer)
 	text, err := models.AppendActionFrom((*buffer)[:0], action.Type, &action.Document)
 	if err != nil {
@@ -303,8 +303,7 @@ func encode[T any](action *models.IndexDocumentsAction[T]) (string, error) {
 	return document(text), nil
 }
 
-// document returns the JSON of the document in an encoded action: what follows the member
-// that names the action.
+// document returns the JSON of the document in an encoded action: everything behind the member that names the action.
 func document(action []byte) string {
 	at := bytes.IndexByte(action, ',')
 	if at < 0 {
@@ -313,10 +312,11 @@ func document(action []byte) string {
 	return "{" + string(action[at+1:])
 }
 
-// maxInsertRows is how many rows an insert has as arguments of their own: SQLite takes 32 766 of these.
+// maxInsertRows is the maximum number of rows in one insert with an argument for each value: SQLite accepts 32,766
+// arguments.
 const maxInsertRows = 1000
 
-// An insert has the queue and the class, then the key, the operation and the body.
+// The parameters of an insert are the queue and the class, then the key, the operation and the body.
 const insertOne = `INSERT INTO {t} (queue, class, key, op, body) VALUES (?1, ?2, ?3, ?4, ?5)`
 
 func (d *dialect) insertMany() string {
@@ -352,14 +352,14 @@ func (t *Table) write(ctx context.Context, tx Execer, class uint8, b *batch) err
 	return nil
 }
 
-// notifyEvery is how often a process notifies relays. One that was woken goes on reading for
-// what is committed without a notification meanwhile, see pollAfter.
+// notifyEvery is the interval at which a process notifies relays at most. A relay that was woken keeps reading for rows
+// committed without a notification in between, see pollAfter.
 const notifyEvery = 50 * time.Millisecond
 
-// notified is when this process has notified relays last.
+// notified is the time of this process's last notification.
 type notified struct{ at atomic.Int64 }
 
-// due reports whether it is time to do it again.
+// due reports whether to notify now, and if so records it.
 func (n *notified) due(now time.Time) bool {
 	last, at := n.at.Load(), now.UnixNano()
 	return (at-last >= int64(notifyEvery) || at < last) && n.at.CompareAndSwap(last, at)

@@ -15,24 +15,23 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
 )
 
-// defaultPing is how long nothing may come before the server is asked whether it is still there.
+// defaultPing is how long the connection may be silent before the server is pinged.
 const defaultPing = 30 * time.Second
 
 // ListenOptions configures a Listener. nil and the zero value are ready to use.
 type ListenOptions struct {
-	// Connect makes the connection that listens, which the Listener closes. It is called at the
-	// beginning and each time the connection was lost; ctx ends after 30 s. It is for pools that lead through a
-	// pooler in transaction mode, where LISTEN does nothing. Defaults to a connection made with the settings of
-	// the pool, of which its BeforeConnect is called.
+	// Connect makes the listening connection, which the Listener closes. It is called at the beginning and each time
+	// the connection was lost; its ctx ends after 30 s. Set it if the pool uses a pooler in transaction mode, where
+	// LISTEN has no effect. Defaults to a connection with the settings of the pool, including its BeforeConnect.
 	Connect func(ctx context.Context) (*pgx.Conn, error)
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 
-	ping time.Duration // 0 for defaultPing; tests shorten it
+	ping time.Duration // 0 means defaultPing; set by tests
 }
 
-// Listener wakes relays when rows are committed, by LISTEN and NOTIFY. It keeps one connection, for all of its
-// tables. Its methods are safe for concurrent use.
+// Listener wakes relays when rows are committed, by LISTEN and NOTIFY. It keeps one connection for all of its tables.
+// Its methods are safe for concurrent use.
 type Listener struct {
 	connect func(ctx context.Context) (*pgx.Conn, error)
 	ping    time.Duration
@@ -41,10 +40,10 @@ type Listener struct {
 	running atomic.Bool
 }
 
-// Listen returns a Listener for tables in the database of a pool. It does no I/O: nothing is listened to
-// before Run. The connection is made besides those of the pool, so that neither waits for the other; pool may be nil if
-// there is a ListenOptions.Connect. The tables are those of relays in this process; whoever writes to them,
-// here or elsewhere, sets Table.Notify. The error names every problem at once.
+// Listen returns a Listener for tables in the database of a pool. It does no I/O: listening starts with Run. The
+// connection does not come from the pool, so that neither waits for the other. pool may be nil if ListenOptions.Connect
+// is set. Pass the tables of the relays in this process. Every program that writes to them, here or elsewhere, must set
+// Table.Notify. The error names every problem.
 func Listen(pool *pgxpool.Pool, opts *ListenOptions, tables ...*outbox.Table) (*Listener, error) {
 	var o ListenOptions
 	if opts != nil {
@@ -74,16 +73,16 @@ func Listen(pool *pgxpool.Pool, opts *ListenOptions, tables ...*outbox.Table) (*
 	return l, nil
 }
 
-// maxChannel is how long the name of a channel may be in PostgreSQL, which cuts that of a LISTEN and
-// refuses that of a NOTIFY.
+// maxChannel is the maximum length of a channel name in PostgreSQL, in bytes: LISTEN truncates a longer one, NOTIFY
+// refuses it.
 const maxChannel = 63
 
 // add makes the channel of a table.
 func (l *Listener) add(table *outbox.Table) error {
-	if _, err := outbox.BuildInsertKeys(table); err != nil { // checks it
+	if _, err := outbox.BuildInsertKeys(table); err != nil { // checks the table
 		return err
 	}
-	if !table.Notify { // others may notify for it
+	if !table.Notify { // other processes may notify for it
 		l.logger.Warn("outboxpgx: Table.Notify is off; relays poll every 15 s", "queue", table.Queue)
 	}
 	channel := table.Channel()
@@ -99,10 +98,10 @@ func (l *Listener) add(table *outbox.Table) error {
 	return nil
 }
 
-// Wake returns the channel that is sent on when rows of a table may have been committed, for RelayOptions.Wake: the
-// same one at each call, nil if Listen was not given the table. It has room for one value and the Listener never
-// waits, so what comes while the relay is busy becomes one. It wakes one relay: two of one table in a process need a
-// Listener each.
+// Wake returns the channel that receives a value when rows of a table may have been committed, for RelayOptions.Wake.
+// It is the same one at each call, nil if the table was not passed to Listen. It has room for one value and the
+// Listener never waits, so several notifications for a busy relay become one. It wakes one relay: two relays of one
+// table in a process need a Listener each.
 func (l *Listener) Wake(table *outbox.Table) <-chan struct{} {
 	if table == nil {
 		return nil
@@ -110,7 +109,7 @@ func (l *Listener) Wake(table *outbox.Table) <-chan struct{} {
 	return l.wakes[table.Channel()][table.Queue]
 }
 
-// besides makes connections as a pool does, without taking one of its places.
+// besides returns a function that connects as a pool does, without taking one of its connections.
 func besides(pool *pgxpool.Pool) func(ctx context.Context) (*pgx.Conn, error) {
 	return func(ctx context.Context) (*pgx.Conn, error) {
 		config := pool.Config() // a copy
@@ -119,7 +118,7 @@ func besides(pool *pgxpool.Pool) func(ctx context.Context) (*pgx.Conn, error) {
 				return nil, err
 			}
 		}
-		config.ConnConfig.OnNotification = nil // WaitForNotification would not see what comes
+		config.ConnConfig.OnNotification = nil // otherwise WaitForNotification would miss notifications
 		return pgx.ConnectConfig(ctx, config.ConnConfig)
 	}
 }

@@ -10,19 +10,17 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Queue adds a statement to a batch that adds the actions to the outbox, in the transaction in which
-// the batch is sent. They are sent to the index when it commits, and never if it does not. Without
-// actions nothing is queued.
+// Queue adds a statement to a batch that adds actions to the outbox, in the transaction of the batch. A relay sends
+// them after the commit, and never after a rollback. Without actions nothing is queued.
 //
-// Queue it behind the statements that write the entity: see outbox.Write about the order, and about what
-// happens to tags. A batch that is sent on a connection or a pool is a transaction of its own, so
-// that is as good as one on a pgx.Tx.
+// Queue it behind the statements that write the entity: see outbox.Write for the order, and for tags. A batch sent on a
+// connection or a pool is its own transaction, so it works like one sent on a pgx.Tx.
 //
-// It does no I/O. The error is an *outbox.WriteError if an action is not fit to be sent, or says what is wrong
-// with the Table; nothing is queued then, and the batch may be sent without it. An error of the database is
-// one of the batch. Like the batch it is not safe for concurrent use.
+// It does no I/O. The error is an *outbox.WriteError if an action cannot be sent, or concerns the Table; then nothing
+// is queued, and the batch may be sent without it. Errors of the database are returned by the batch. Like the batch it
+// is not safe for concurrent use.
 //
-// Whether relays are notified (Table.Notify) is decided when the batch is sent.
+// Whether to notify relays (Table.Notify) is decided when the batch is sent.
 func Queue[T any](batch *pgx.Batch, to *outbox.Table, actions ...models.IndexDocumentsAction[T]) error {
 	insert, err := outbox.BuildInsert(to, actions...)
 	if err != nil {
@@ -31,8 +29,8 @@ func Queue[T any](batch *pgx.Batch, to *outbox.Table, actions ...models.IndexDoc
 	return enqueue(batch, insert)
 }
 
-// QueueKeys adds a statement to a batch that adds raw keys to the outbox of which only it is known that they
-// have changed: see outbox.WriteKeys. It does not matter where in the batch it is. It reports like Queue.
+// QueueKeys adds a statement to a batch that adds raw keys to the outbox, whose documents the relay's Loader reads: see
+// outbox.WriteKeys. It may be anywhere in the batch. It returns errors like Queue.
 func QueueKeys(batch *pgx.Batch, to *outbox.Table, changed ...string) error {
 	insert, err := outbox.BuildInsertKeys(to, changed...)
 	if err != nil {
@@ -52,11 +50,11 @@ func enqueue(batch *pgx.Batch, insert outbox.Insert) error {
 	return nil
 }
 
-// whenSent chooses the statement when the batch is sent. Chosen when it is queued, the notification
-// on which others rely for 50 ms would be as late as the batch, or never come.
+// whenSent chooses the statement when the batch is sent. If it were chosen when queued, the notification on which
+// others rely for 50 ms could be as late as the batch, or never come.
 type whenSent func() string
 
-// RewriteQuery implements pgx.QueryRewriter, the one option that a batch has for a statement.
+// RewriteQuery implements pgx.QueryRewriter, the only option that a batch supports for a statement.
 func (statement whenSent) RewriteQuery(_ context.Context, _ *pgx.Conn, _ string, args []any) (string, []any, error) {
 	return statement(), args, nil
 }

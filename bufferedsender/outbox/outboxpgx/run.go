@@ -18,20 +18,20 @@ const (
 	maxPingTimeout = 10 * time.Second
 	closeTimeout   = 5 * time.Second
 
-	// Between two attempts to connect: half of it at least, and the rest at random.
+	// Back-off between attempts to connect: half of it at least, the rest at random.
 	backOffFirst = 100 * time.Millisecond
 	backOffLast  = 5 * time.Second
 )
 
-// ErrRunning says that Run was called twice.
+// ErrRunning: Run was called while the listener runs.
 var ErrRunning = errors.New("outboxpgx: the listener runs already")
 
-// Run listens until ctx ends, and returns nil then. It connects again whenever the connection is lost, after 50 ms
-// to 5 s, and wakes all relays each time it has connected, because nobody has told it what was committed
-// meanwhile. The first of a row of failures is logged. The only error is ErrRunning.
+// Run listens until ctx ends, and then returns nil. It reconnects whenever the connection is lost, after 50 ms to 5 s,
+// and wakes all relays after each connection, because it may have missed notifications. Only the first of several
+// failures in a row is logged. The only error is ErrRunning.
 //
-// It may return 15 s late if a server has stopped to answer shortly before: pgx takes that long to give a
-// connection up.
+// It may return up to 15 s late if the server has stopped answering shortly before: pgx takes that long to give up a
+// connection.
 func (l *Listener) Run(ctx context.Context) error {
 	if l.running.Swap(true) {
 		return ErrRunning
@@ -44,7 +44,7 @@ func (l *Listener) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		if lasted > backOffLast { // a server that lets in and throws out is no better than none
+		if lasted > backOffLast { // a server that accepts and then drops connections counts as failing
 			failed = 0
 		}
 		if failed == 0 {
@@ -58,7 +58,7 @@ func (l *Listener) Run(ctx context.Context) error {
 	return nil
 }
 
-// listen is a connection, from its beginning until it is lost. It returns how long it has listened.
+// listen makes a connection and uses it until it is lost. It returns how long it has listened.
 func (l *Listener) listen(ctx context.Context, gone *ending, again bool) (time.Duration, error) {
 	conn, err := l.begin(ctx, gone)
 	if err != nil {
@@ -69,13 +69,13 @@ func (l *Listener) listen(ctx context.Context, gone *ending, again bool) (time.D
 	if again {
 		l.logger.InfoContext(ctx, "outboxpgx: listener connected again")
 	}
-	// What was committed before LISTEN was, is seen by who reads now; what is committed later notifies.
+	// A relay that reads now sees what was committed before LISTEN; later commits notify.
 	l.wakeAll()
 	err = l.follow(ctx, conn)
 	return time.Since(began), err
 }
 
-// follow wakes relays as notifications come, until the connection is lost.
+// follow wakes relays on notifications, until the connection is lost.
 func (l *Listener) follow(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		wait, cancel := context.WithTimeout(ctx, l.ping)
@@ -86,7 +86,7 @@ func (l *Listener) follow(ctx context.Context, conn *pgx.Conn) error {
 			l.wake(n)
 		case conn.IsClosed() || ctx.Err() != nil:
 			return err
-		default: // nothing has come, which may be because nobody is there
+		default: // nothing has come, maybe because the connection is dead
 			ask, cancel := context.WithTimeout(ctx, min(l.ping, maxPingTimeout))
 			err := conn.Ping(ask)
 			cancel()
@@ -97,7 +97,7 @@ func (l *Listener) follow(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// begin returns a connection that listens.
+// begin returns a listening connection.
 func (l *Listener) begin(ctx context.Context, gone *ending) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -119,7 +119,7 @@ func (l *Listener) begin(ctx context.Context, gone *ending) (*pgx.Conn, error) {
 
 // wake wakes the relay of the queue that a notification names.
 func (l *Listener) wake(n *pgconn.Notification) {
-	if n == nil { // the connection has a function of its own that gets them: it may have been any
+	if n == nil { // the connection's own function got the notification: it may be for any queue
 		l.wakeAll()
 		return
 	}
@@ -134,7 +134,8 @@ func (l *Listener) wakeAll() {
 	}
 }
 
-// signal leaves a value if there is none. The channel of a queue that nobody here has is nil.
+// signal leaves a value if the channel is empty. It does nothing for a queue without a relay here, whose channel is
+// nil.
 func signal(wake chan<- struct{}) {
 	select {
 	case wake <- struct{}{}:
@@ -142,17 +143,17 @@ func signal(wake chan<- struct{}) {
 	}
 }
 
-// ending are connections that pgx still has goroutines for: of one that is lost it asks the server to cancel what it
-// does, for 15 s at the most.
+// ending are connections for which pgx still has goroutines: for a lost connection it asks the server to cancel the
+// query, for at most 15 s.
 type ending []<-chan struct{}
 
 // close closes a connection.
 func (e *ending) close(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	// Of one that is lost already the first does nothing, and pgx would go on reading from it.
-	_ = conn.Close(ctx)              // it is given up, whatever that brings
-	_ = conn.PgConn().Conn().Close() // and so here
+	// If the connection is already lost, the first Close does nothing, and pgx would keep reading from it.
+	_ = conn.Close(ctx)              // it is given up in any case
+	_ = conn.PgConn().Conn().Close() // likewise
 	*e = append(slices.DeleteFunc(*e, over), conn.PgConn().CleanupDone())
 }
 

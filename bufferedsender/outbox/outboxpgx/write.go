@@ -14,17 +14,17 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Execer runs a statement in a transaction: a pgx.Tx, or a *pgx.Conn or *pgxpool.Conn on which one was begun.
+// Execer runs a statement in a transaction: a pgx.Tx, or a *pgx.Conn or *pgxpool.Conn on which a transaction was begun.
 type Execer interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
-// Write is outbox.Write for pgx: it adds actions to the outbox in the transaction of the caller, with one
-// statement. Write the entity first. Without actions nothing is run.
+// Write is outbox.Write for pgx: it adds actions to the outbox in the transaction of the caller, with one statement.
+// Write the entity first. Without actions it runs nothing.
 //
-// ctx bounds the statement, for which it waits. The error is an *outbox.WriteError if an action is not fit to be
-// sent; it says so if tx is no transaction, or what is wrong with the Table. In all of these cases nothing was
-// written, and the transaction can go on. Otherwise it has that of the database in its chain.
+// It waits for the statement; ctx bounds it. The error is an *outbox.WriteError if an action cannot be sent, or reports
+// that tx is not a transaction, or concerns the Table; in these cases nothing was written, and the transaction can
+// continue. Otherwise it has the error of the database in its chain.
 func Write[T any](ctx context.Context, tx Execer, to *outbox.Table, actions ...models.IndexDocumentsAction[T]) error {
 	insert, err := outbox.BuildInsert(to, actions...)
 	if err != nil {
@@ -33,8 +33,8 @@ func Write[T any](ctx context.Context, tx Execer, to *outbox.Table, actions ...m
 	return write(ctx, tx, to, insert)
 }
 
-// WriteKeys is outbox.WriteKeys for pgx: it adds raw keys of which only it is known that they have changed. It
-// does not matter when in the transaction it is called. It reports like Write.
+// WriteKeys is outbox.WriteKeys for pgx: it adds raw keys, whose documents the relay's Loader reads. It may be called
+// at any point of the transaction. It returns errors like Write.
 func WriteKeys(ctx context.Context, tx Execer, to *outbox.Table, changed ...string) error {
 	insert, err := outbox.BuildInsertKeys(to, changed...)
 	if err != nil {
@@ -56,12 +56,12 @@ func write(ctx context.Context, tx Execer, to *outbox.Table, insert outbox.Inser
 	return nil
 }
 
-// pool is a *pgxpool.Pool, or what has one inside.
+// pool is a *pgxpool.Pool, or a type that embeds one.
 type pool interface {
 	Acquire(ctx context.Context) (*pgxpool.Conn, error)
 }
 
-// inside refuses what is no transaction, as far as it can be seen.
+// inside refuses anything that can be recognized as not being a transaction.
 func inside(tx Execer) error {
 	if nilcheck.IsNil(tx) {
 		return errors.New("outboxpgx: the transaction is nil")
@@ -77,7 +77,7 @@ func inside(tx Execer) error {
 	return nil
 }
 
-// idle is the status of a connection that is in no transaction.
+// idle is the status of a connection without a transaction.
 const idle = 'I'
 
 func begun(c *pgx.Conn) error {
