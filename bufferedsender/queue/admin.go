@@ -60,7 +60,7 @@ type Entry struct {
 	Until  time.Time
 	// Due is the time from which the key may be reserved, zero if now.
 	Due time.Time
-	// Reason is why the key is parked, and ParkedAt since when.
+	// Reason states why the key is parked, and ParkedAt since when.
 	Reason   string
 	ParkedAt time.Time
 	// Replaced is the newest parked record that a newer record replaced, until the key is settled; nil if none.

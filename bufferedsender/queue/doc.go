@@ -8,9 +8,9 @@
 // # What a queue does
 //
 // A queue keeps records by key and folds them: a record that replaces the whole document (an upload, a delete, or a
-// notice that the key has changed) replaces everything that waits for its key. So a queue grows with the number of keys
-// that are behind, not with the number of changes. Merges do not replace each other; the process that adds them folds
-// them, within its call and with records that already wait.
+// record that only states that the key has changed) replaces everything that waits for its key. So a queue grows with
+// the number of keys that are behind, not with the number of changes. Merges do not replace each other; the process
+// that adds them folds them, within its call and with records that already wait.
 //
 // Holders reserve keys, oldest first. Each reservation has a random token. When the outcomes are known, the holder
 // settles the keys. A leased key is not given to another holder, and new records of it wait. A holder stopped for

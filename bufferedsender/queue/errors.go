@@ -33,7 +33,7 @@ func (c *Call) check() error {
 		errs = append(errs, errors.New("the call has no Number: number the calls of an adder from 1"))
 	}
 	if n := len(c.Records) + len(c.Folds); n > MaxCall {
-		errs = append(errs, fmt.Errorf("the call has %d records and folds: %d at the most", n, MaxCall))
+		errs = append(errs, fmt.Errorf("the call has %d records and folds, want at most %d", n, MaxCall))
 	}
 	for i := range c.Records {
 		if err := c.Records[i].check(); err != nil {
@@ -62,7 +62,7 @@ func (r *Record) check() error {
 	case r.Key == "":
 		return errors.New("it has no key")
 	case len(r.Key) > maxKey:
-		return fmt.Errorf("its key has %d bytes: %d at the most", len(r.Key), maxKey)
+		return fmt.Errorf("its key has %d bytes, want at most %d", len(r.Key), maxKey)
 	case r.Op != "" && !r.Op.Valid():
 		return fmt.Errorf("its Op %q is unknown", r.Op)
 	case r.Op == "" && len(r.Body) > 0:
@@ -70,7 +70,7 @@ func (r *Record) check() error {
 	case r.Op != "" && len(r.Body) == 0:
 		return errors.New("it has no body")
 	case r.Class > maxClass:
-		return fmt.Errorf("its class is %d: %d at the most", r.Class, maxClass)
+		return fmt.Errorf("its class is %d, want at most %d", r.Class, maxClass)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func CheckWant(w *Want) error {
 		errs = append(errs, fmt.Errorf("keys %d, bytes %d, uncertain %v: none may be negative", w.Keys, w.Bytes, w.Uncertain))
 	}
 	if max(w.Keys, len(w.Only)) > MaxCall {
-		errs = append(errs, fmt.Errorf("%d keys are asked for: %d at the most", max(w.Keys, len(w.Only)), MaxCall))
+		errs = append(errs, fmt.Errorf("%d keys are asked for, want at most %d", max(w.Keys, len(w.Only)), MaxCall))
 	}
 	return errors.Join(errs...)
 }
@@ -115,7 +115,7 @@ func CheckWant(w *Want) error {
 func CheckEnds(ends []End) error {
 	var errs []error
 	if len(ends) > MaxCall {
-		errs = append(errs, fmt.Errorf("%d ends: %d at the most", len(ends), MaxCall))
+		errs = append(errs, fmt.Errorf("%d ends, want at most %d", len(ends), MaxCall))
 	}
 	for i := range ends {
 		e := &ends[i]

@@ -187,7 +187,7 @@ type Lease struct {
 	Tries int
 }
 
-// Fate is how a lease ends.
+// Fate is the way to end a lease.
 type Fate uint8
 
 const (

@@ -6,20 +6,21 @@ import (
 	"syscall"
 )
 
-// reserve makes a file size bytes long, with blocks of its own: it cannot run into a full
-// disk later, and a sync of what is written into it need not wait for the size to change.
+// reserve extends a file to size bytes with allocated blocks. So a later write cannot run into a full disk, and a sync
+// of it need not also write a new file size.
 func reserve(f *os.File, size int64) error {
 	err := onFile(f, "fallocate", func(fd int) error { return syscall.Fallocate(fd, 0, 0, size) })
 	if errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EINVAL) {
-		return f.Truncate(size) // a file system that cannot
+		return f.Truncate(size) // the file system cannot allocate
 	}
 	return err
 }
 
-// syncData leaves out the times of the file, which would need a write of their own.
+// syncData does not sync the file's times, which would need a separate write.
 func syncData(f *os.File) error { return onFile(f, "fdatasync", syscall.Fdatasync) }
 
-// onFile calls a system call with the descriptor of a file, which cannot be closed, and be another file's, meanwhile.
+// onFile makes a system call with the descriptor of a file, which cannot be closed, and reused for another file, in the
+// meantime.
 func onFile(f *os.File, op string, call func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -33,7 +34,7 @@ func onFile(f *os.File, op string, call func(fd int) error) error {
 		}
 	})
 	if failed != nil {
-		err = os.ErrClosed // Control has no other reason, and does not say this one so that errors.Is knows it
+		err = os.ErrClosed // the only reason for an error of Control, which does not match os.ErrClosed in errors.Is
 	}
 	if err != nil {
 		return &os.PathError{Op: op, Path: f.Name(), Err: err}

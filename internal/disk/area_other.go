@@ -4,7 +4,7 @@ package disk
 
 import "os"
 
-// reserve only makes a file longer: the disk can be full when it is written to.
+// reserve only extends the file: the disk can be full at a later write.
 func reserve(f *os.File, size int64) error { return f.Truncate(size) }
 
 func syncData(f *os.File) error { return f.Sync() }

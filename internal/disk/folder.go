@@ -10,41 +10,40 @@ import (
 	"syscall"
 )
 
-// Folder is one directory. What was written is durable after Sync of the file, names are
-// after SyncNames; until then a crash may keep any of it.
+// Folder is one directory. Written data is durable after Sync of the file, names are durable after SyncNames; until
+// then a crash may keep any part.
 type Folder interface {
-	fs.ReadDirFS // the files that it opens are io.ReaderAts
+	fs.ReadDirFS // its open files are io.ReaderAts
 
 	// Create makes a file that does not exist.
 	Create(name string) (Handle, error)
-	// Append opens a file to write at its end, and makes it if it does not exist.
+	// Append opens a file for writing at its end, and makes it if it does not exist.
 	Append(name string) (Handle, error)
 	// Cut shortens a file, durably.
 	Cut(name string, size int64) error
-	// Allocate makes a file of a size, filled with zeros, with room on the disk for all
-	// of it where the system can promise that.
+	// Allocate makes a file of the given size, filled with zeros. If the system supports it, all of its room on the
+	// disk is allocated.
 	Allocate(name string, size int64) (Area, error)
-	// Reopen opens a file of Allocate, and makes it larger, up to size, if it is not.
+	// Reopen opens a file made by Allocate, and extends it to size if it is smaller.
 	Reopen(name string, size int64) (Area, error)
-	// Rename replaces a file of the new name.
+	// Rename replaces an existing file of the new name.
 	Rename(from, to string) error
 	Remove(name string) error
 	SyncNames() error
 }
 
-// Handle is a file that is open for writing at its end.
+// Handle is a file open for writing at its end.
 type Handle interface {
 	io.WriteCloser
 	Sync() error
 }
 
-// Area is a file that is read and written anywhere, as a rule within its size.
+// Area is a file for random reads and writes, usually within its size.
 type Area interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
-	// Sync makes durable what was written, and the size of the file. It says nothing
-	// about when the file was changed.
+	// Sync makes written data and the file size durable, but not the modification time.
 	Sync() error
 }
 
@@ -54,13 +53,13 @@ type directory struct {
 	path string
 }
 
-// The files hold documents: they are nobody else's business.
+// The files contain documents, so only their owner may read them.
 const (
 	fileMode      = 0o600
 	directoryMode = 0o700
 )
 
-// Open returns the directory of a path, which it makes if need be.
+// Open returns the directory of a path, and makes it if necessary.
 func Open(path string) (Folder, error) {
 	if err := os.MkdirAll(path, directoryMode); err != nil {
 		return nil, err
@@ -68,13 +67,13 @@ func Open(path string) (Folder, error) {
 	return View(path), nil
 }
 
-// View is Open for a directory that is there, or whose first use is to fail.
+// View is Open without making the directory: its first use fails if it does not exist.
 func View(path string) Folder { return directory{os.DirFS(path).(fs.ReadDirFS), path} }
 
 func (d directory) Create(name string) (Handle, error) {
 	f, err := d.open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
-		return nil, err // not a nil *os.File in an interface
+		return nil, err // a nil *os.File must not become a non-nil interface
 	}
 	return f, nil
 }
@@ -88,7 +87,7 @@ func (d directory) Append(name string) (Handle, error) {
 }
 
 func (d directory) Cut(name string, size int64) error {
-	// Not a handle of Append: Windows does not cut what may only grow.
+	// Not a handle of Append, because Windows cannot truncate a file opened for appending.
 	f, err := d.open(name, os.O_WRONLY)
 	if err != nil {
 		return err
@@ -132,8 +131,8 @@ func (d directory) Rename(from, to string) error {
 
 func (d directory) Remove(name string) error { return os.Remove(filepath.Join(d.path, name)) }
 
-// SyncNames does nothing on Windows, which has no such call, and on file systems
-// that refuse it: their names are as durable as they make them.
+// SyncNames does nothing on Windows, which has no such call, and on file systems that refuse it; the durability of
+// names is then up to the file system.
 func (d directory) SyncNames() error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -153,7 +152,7 @@ func (d directory) open(name string, flag int) (*os.File, error) {
 	return os.OpenFile(filepath.Join(d.path, name), flag, fileMode)
 }
 
-// area is a file of Allocate.
+// area is a file made by Allocate.
 type area struct{ *os.File }
 
 func (a area) Sync() error { return syncData(a.File) }

@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 )
 
-// LockedError says that somebody else holds a lock.
+// LockedError reports that another owner holds a lock.
 type LockedError struct {
-	// Path is the file that is locked.
+	// Path is the lock file.
 	Path string
-	// Holder says who, as "process 7 on hostname"; "" if that could not be read.
+	// Holder is the name of the owner, as "process 7 on hostname"; "" if it could not be read.
 	Holder string
-	// Stays is set where the system has no locks that end with a process: if the holder
-	// has ended, somebody has to remove Path.
+	// Stays is set if the system has no locks that end with a process: if the holder has ended, an operator must remove
+	// Path.
 	Stays bool
 }
 
@@ -31,9 +31,9 @@ func (e *LockedError) Error() string {
 	return "it is locked by " + e.Holder
 }
 
-// Lock takes the lock that path names, for one owner in this process and all others, and
-// writes into it who that is. release gives it back; so does the end of the process, but
-// see LockedError.Stays. It does not wait: the error is a *LockedError if somebody has it.
+// Lock takes the lock of the file path, for one owner in this and all other processes, and writes the owner's name into
+// the file. release gives the lock back, and so does the end of the process, but see LockedError.Stays. It does not
+// wait: if another owner holds the lock, the error is a *LockedError.
 func Lock(path string) (release func() error, err error) {
 	release, err = lockBySystem(path)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -42,8 +42,8 @@ func Lock(path string) (release func() error, err error) {
 	return release, err
 }
 
-// OpenLocked is Open, then Lock of a file with a name in the directory, then open, with whose error it gives the lock
-// back. The error has taken in its chain if another owner has the lock.
+// OpenLocked calls Open, then Lock for the file name in the directory, then open; if open fails, it gives the lock back
+// and returns the error. If another owner holds the lock, the error has taken in its chain.
 func OpenLocked(path, name string, taken error, open func(Folder) error) (release func() error, err error) {
 	d, err := Open(path)
 	if err != nil {
@@ -62,10 +62,9 @@ func OpenLocked(path, name string, taken error, open func(Folder) error) (releas
 	return nil, fmt.Errorf("%s: %w", path, err)
 }
 
-// lockByOwner is for systems and network file systems without locks: whoever
-// creates the file has the lock. A crash leaves it behind, and nothing can tell
-// that from a process that lives, perhaps on another machine; so somebody has to
-// remove it, and the error says so.
+// lockByOwner is for systems and network file systems without locks: the process that creates the file holds the lock.
+// A crash leaves the file behind. Such a file cannot be distinguished from that of a living process, perhaps on another
+// machine, so an operator must remove it; the error says so.
 func lockByOwner(path string) (release func() error, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if errors.Is(err, fs.ErrExist) {
@@ -81,21 +80,21 @@ func lockByOwner(path string) (release func() error, err error) {
 	return func() error { return os.Remove(path) }, nil
 }
 
-// self is how a holder names itself.
+// self returns the name of this process as a holder.
 func self() string {
-	host, _ := os.Hostname() // a name for people: the process is named without it too
+	host, _ := os.Hostname() // for readers; the process ID is the essential part
 	return fmt.Sprintf("process %d on %s", os.Getpid(), host)
 }
 
-// sign writes the name of the holder into its lock. It is for the error of others only, so
-// that a full disk does not keep anybody from the lock.
+// sign writes the name of the holder into the lock file. The name is only for error messages of others, so a full disk
+// must not prevent locking.
 func sign(f *os.File) {
 	if f.Truncate(0) == nil {
-		_, _ = f.WriteAt([]byte(self()), 0) // the lock holds without it
+		_, _ = f.WriteAt([]byte(self()), 0) // the lock works without a name
 	}
 }
 
-// holderIn reads what sign has written. It is a guess: a holder signs after it has the lock.
+// holderIn reads the name written by sign. It may be outdated: a holder signs after it has the lock.
 func holderIn(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

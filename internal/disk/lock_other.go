@@ -4,5 +4,5 @@ package disk
 
 import "errors"
 
-// lockBySystem is what lockByOwner stands in for.
+// lockBySystem is not supported: lockByOwner is used instead.
 func lockBySystem(string) (release func() error, err error) { return nil, errors.ErrUnsupported }

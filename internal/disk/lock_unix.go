@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// lockBySystem takes an advisory lock, which belongs to the open file: a second
-// open in the same process does not get it either. The file stays: if it were
-// removed, a third process could lock a new one while a second has the old.
+// lockBySystem takes an advisory lock, which belongs to the open file: a second open in the same process does not get
+// it either. The file is never removed. Otherwise a third process could lock a new file while a second one holds the
+// old file.
 func lockBySystem(path string) (release func() error, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
@@ -26,7 +26,8 @@ func lockBySystem(path string) (release func() error, err error) {
 	case err == nil:
 		sign(f)
 		return func() error {
-			// Closing f is not enough: a child that another goroutine is starting shares the open file until its exec.
+			// Closing f is not enough: a child process that another goroutine is starting shares the open file until
+			// its exec.
 			return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 		}, nil
 	case errors.Is(err, syscall.EWOULDBLOCK):

@@ -9,8 +9,7 @@ import (
 // errSharingViolation is ERROR_SHARING_VIOLATION, which package syscall lacks.
 const errSharingViolation = syscall.Errno(32)
 
-// lockBySystem opens a file that others may read, to learn who has it, and nobody else may
-// write.
+// lockBySystem opens the file so that other processes may read it, for the name of the holder, but not write it.
 func lockBySystem(path string) (release func() error, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-// Reading is a file that is read anywhere within the size that it had when it was opened.
+// Reading is a file for random reads, within the size that it had when it was opened.
 type Reading struct {
 	// Size is that size, in bytes.
 	Size int64

@@ -6,8 +6,8 @@ import (
 	"io/fs"
 )
 
-// Replace writes a new file and has it take the place of the one of that name, durably: R1 to R4. A reader finds the
-// old content or the new one, whole. tmp is removed if that fails. After a crash behind
+// Replace writes a new file and lets it replace the file of that name, durably, in the steps R1 to R4. A reader finds
+// the old or the new content, complete. tmp is removed after an error. After a crash during
 //
 //	R1 remove tmp, create tmp        there is the old file, and perhaps tmp, which the next R1 removes
 //	R2 write, sync, close            the same, and any part of tmp
@@ -23,8 +23,8 @@ func Replace(folder Folder, tmp, name string, write func(w *bufio.Writer) error)
 	return folder.SyncNames() // R4
 }
 
-// WriteNew writes a file, durably but for its name: R1 and R2. A file of the name is removed before, and after an
-// error.
+// WriteNew writes a file and syncs it, but not its name: R1 and R2. An existing file of the name is removed first;
+// after an error the new file is removed.
 func WriteNew(folder Folder, name string, write func(w *bufio.Writer) error) error {
 	if err := Remove(folder, name); err != nil {
 		return err
@@ -47,7 +47,7 @@ func WriteNew(folder Folder, name string, write func(w *bufio.Writer) error) err
 	return nil
 }
 
-// Append writes at the end of a file, which it makes if there is none, and syncs it, but not its name.
+// Append writes at the end of a file and syncs it, but not its name. It makes the file if there is none.
 func Append(folder Folder, name string, b []byte) error {
 	h, err := folder.Append(name)
 	if err != nil {

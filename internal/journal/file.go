@@ -8,18 +8,18 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// File is a file that one goroutine appends to. The zero value is not open. The lines N1 to A2 are those of the
-// package comment.
+// File is a file to which one goroutine appends. The zero value is not open. N1 to A2 are the lines in the package
+// comment.
 type File struct {
 	handle disk.Handle // nil: the file was given up, or closed
 	size   int64
-	number uint32 // of the last frame that is durable
+	number uint32 // of the last durable frame
 }
 
 // IsOpen reports whether Append can succeed.
 func (f *File) IsOpen() bool { return f.handle != nil }
 
-// Size is the size of what is durable, in bytes, and Number that of its last frame.
+// Size returns the size of the durable part, in bytes.
 func (f *File) Size() int64 { return f.size }
 
 // Number is the number of the last frame that is durable.
@@ -48,14 +48,14 @@ func (f *File) Create(folder disk.Folder, name string, format Format, frame []by
 	return nil
 }
 
-// Replace is disk.Replace for a file of the frames that write passes to put. It leaves the file open.
+// Replace is disk.Replace for a file with the frames that write passes to put. It leaves the file open.
 func (f *File) Replace(folder disk.Folder, tmp, name string, format Format, write func(put func(frame []byte))) error {
-	if err := f.Close(); err != nil { // Windows renames over no file that is open
+	if err := f.Close(); err != nil { // Windows cannot rename over an open file
 		return err
 	}
 	size, number := int64(len(format.Magic)), uint32(0)
 	if err := disk.Replace(folder, tmp, name, func(w *bufio.Writer) error {
-		_, _ = w.WriteString(format.Magic) // w keeps the first error of all writes, and returns it when it is flushed
+		_, _ = w.WriteString(format.Magic) // w keeps the first error of all writes, and Flush returns it
 		write(func(frame []byte) {
 			number++
 			Seal(frame, number)
@@ -74,7 +74,7 @@ func (f *File) Replace(folder disk.Folder, tmp, name string, format Format, writ
 	return nil
 }
 
-// Append makes frames durable. The file is given up if that fails.
+// Append makes frames durable. If that fails, the file is given up.
 func (f *File) Append(frames ...[]byte) error {
 	size, number := f.size, f.number
 	for _, b := range frames {

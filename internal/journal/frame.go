@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// HeaderSize is the room that a frame needs in front of its payload, in bytes.
+// HeaderSize is the size of the header in front of the payload of a frame, in bytes.
 const HeaderSize = 12
 
 var (
@@ -17,17 +17,17 @@ var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// Sum is the checksum of all files of this package.
+// Sum returns the checksum used in all files of this package.
 func Sum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// Format is what the files of an owner have in common.
+// Format describes the files of an owner.
 type Format struct {
-	// Magic is the beginning of a file, eight bytes. The last one is the version.
+	// Magic is the beginning of a file: eight bytes, the last of them the version.
 	Magic string
-	// Full is the size of a payload that gets no more records, and MaxPayload that of the largest: a record more. Both
-	// are in bytes.
+	// Full is the size from which a payload gets no more records, and MaxPayload the maximum size: that plus one
+	// record. Both are in bytes.
 	Full, MaxPayload int
-	// WellFormed reports whether a payload holds records of the owner from one end to the other.
+	// WellFormed reports whether a payload consists of complete records of the owner.
 	WellFormed func(payload []byte) bool
 }
 
@@ -42,22 +42,23 @@ func frameSum(b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(b[:8], castagnoli), castagnoli, b[HeaderSize:])
 }
 
-// Frames are records in memory, in frames with room for their headers. The mutex of the owner guards them. The zero
-// value has none.
+// Frames holds records in memory, in frames with room for their headers. The mutex of the owner guards it. The zero
+// value is empty.
 type Frames struct {
-	// Sealed get no more records: readers share them. Only the writer of the file changes them, and only their headers.
+	// Sealed frames get no more records, so readers may share them. Only the writer of the file changes them, and only
+	// their headers.
 	Sealed [][]byte
 	// Size is the size of all payloads, in bytes.
 	Size int64
 
-	open []byte // grows; nil: there is none
+	open []byte // the growing frame; nil: none
 }
 
-// Room returns the frame that grows, and begins one if there is none. The caller appends a record, and calls Put.
+// Room returns the growing frame, and starts one if there is none. The caller appends a record, and calls Put.
 func (f *Frames) Room(format *Format) []byte {
 	if f.open == nil {
 		size := 512
-		if n := len(f.Sealed); n > 0 { // a frame that was full is followed by others
+		if n := len(f.Sealed); n > 0 { // more frames will follow a full one
 			size = max(size, min(2*len(f.Sealed[n-1]), HeaderSize+format.MaxPayload))
 		}
 		f.open = make([]byte, HeaderSize, size)
@@ -65,7 +66,7 @@ func (f *Frames) Room(format *Format) []byte {
 	return f.open
 }
 
-// Put takes what Room has returned with one record more. sealed reports that the frame is full.
+// Put stores the frame that Room returned, with one more record. sealed reports that the frame is full.
 func (f *Frames) Put(format *Format, b []byte) (sealed bool) {
 	f.Size += int64(len(b) - len(f.open))
 	f.open = b
@@ -76,20 +77,20 @@ func (f *Frames) Put(format *Format, b []byte) (sealed bool) {
 	return true
 }
 
-// Seal ends the frame that grows.
+// Seal ends the growing frame.
 func (f *Frames) Seal() {
 	if f.open != nil {
 		f.Sealed, f.open = append(f.Sealed, f.open), nil
 	}
 }
 
-// Add adds a frame that was read.
+// Add adds a frame that was read from a file.
 func (f *Frames) Add(frame []byte) {
 	f.Sealed = append(f.Sealed, frame)
 	f.Size += int64(len(frame) - HeaderSize)
 }
 
-// Drop drops the first n frames, and gives their memory back.
+// Drop drops the first n frames, and frees their memory.
 func (f *Frames) Drop(n int) {
 	for _, frame := range f.Sealed[:n] {
 		f.Size -= int64(len(frame) - HeaderSize)
@@ -97,22 +98,22 @@ func (f *Frames) Drop(n int) {
 	f.Sealed = slices.Clone(f.Sealed[n:])
 }
 
-// MaxKey is the size of the longest key of a document, in bytes: a rule of the service.
+// MaxKey is the maximum size of a document key of the service, in bytes.
 const MaxKey = 1024
 
-// IsKey reports whether a text can be the key of a document.
+// IsKey reports whether a text is a valid document key.
 func IsKey[T string | []byte](key T) bool {
-	return len(key) > 0 && len(key) <= MaxKey && utf8.ValidString(string(key)) // a conversion that copies nothing
+	return len(key) > 0 && len(key) <= MaxKey && utf8.ValidString(string(key)) // this conversion does not copy
 }
 
-// ErrFormat says that another version of the program has written a file.
+// ErrFormat: another version of the program wrote the file.
 var ErrFormat = errors.New("unknown format")
 
-// Damage is the error of a file that cannot be read, for another reason than a crash.
+// Damage is the error for a file that cannot be read for a reason other than a crash.
 type Damage struct {
-	// Offset is where the damage begins, in bytes.
+	// Offset is the beginning of the damage, in bytes.
 	Offset int64
-	// Reason says what is wrong there.
+	// Reason describes the damage.
 	Reason error
 }
 
@@ -121,7 +122,7 @@ func (d *Damage) Error() string { return fmt.Sprintf("byte %d: %v", d.Offset, d.
 // Unwrap returns Reason.
 func (d *Damage) Unwrap() error { return d.Reason }
 
-// What Tail finds.
+// Errors of Reader.tail.
 var (
 	errMagic   = errors.New("another kind of file")
 	errVersion = errors.New("corrupt version")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// How long the loop waits after an error: so long at first, then twice as long each time.
+// Back-off of the loop after errors: doubled with each error.
 const (
 	firstPause = time.Second
 	lastPause  = time.Minute
@@ -16,38 +16,37 @@ const (
 // change.
 type Loop struct {
 	mu    *sync.Mutex                                        // of the owner
-	due   func(now time.Time) (at time.Time, something bool) // when to write, if there is something; called with the mutex
-	write func() error                                       // one attempt to write all that there is, called without the mutex
-	woken chan struct{}                                      // holds one: due may have changed
+	due   func(now time.Time) (at time.Time, something bool) // when to write, if there is anything; called with the mutex
+	write func() error                                       // one attempt to write everything, called without the mutex
+	woken chan struct{}                                      // capacity one: due may have changed
 	ended chan struct{}                                      // closed when Run returns
-	end   error                                              // of Run; read after ended
+	end   error                                              // result of Run; read after ended
 
-	// Changes counts what the owner has changed, and Durable is how many of the changes are durable. The owner writes
-	// both.
+	// Changes counts the changes of the owner, and Durable how many of them are durable. The owner sets both.
 	Changes, Durable int64
 
 	closed   bool
 	pause    time.Duration // after the last error
-	next     time.Time     // of the attempt after it
+	next     time.Time     // time of the attempt after it
 	attempts int64
-	failed   int64 // number of the last attempt that has failed
+	failed   int64 // number of the last failed attempt
 	failures int64
 	err      error         // of the last attempt
-	turn     chan struct{} // closed when something is durable, or an attempt has ended
+	turn     chan struct{} // closed when something becomes durable, or an attempt ends
 	hurry    bool          // a Sync waits for the next attempt
 }
 
-// NewLoop returns a loop. The owner starts Run.
+// NewLoop returns a loop. The owner must start Run.
 func NewLoop(mu *sync.Mutex, due func(now time.Time) (at time.Time, something bool), write func() error) *Loop {
 	return &Loop{mu: mu, due: due, write: write, woken: make(chan struct{}, 1), ended: make(chan struct{}), turn: make(chan struct{})}
 }
 
-// Run writes until Close is called. Then last writes what is left: a second time if the first one has met an error,
-// after which the owner begins a new file. ends close what is open, each whatever the others return.
+// Run writes until Close is called. Then it calls last to write the rest; if that returns an error, it calls last once
+// more, because the owner starts a new file after an error. It calls all of ends, which close files, even after errors.
 func (l *Loop) Run(last func() error, ends ...func() error) {
 	defer close(l.ended)
 	for l.await() {
-		_ = l.Step() // State has the error
+		_ = l.Step() // State returns the error
 	}
 	err := last()
 	if err != nil {
@@ -61,7 +60,7 @@ func (l *Loop) Run(last func() error, ends ...func() error) {
 	l.end = err
 }
 
-// Wake has the loop ask again when to write.
+// Wake makes the loop call due again.
 func (l *Loop) Wake() {
 	select {
 	case l.woken <- struct{}{}:
@@ -69,7 +68,7 @@ func (l *Loop) Wake() {
 	}
 }
 
-// await returns when there is something to write, and false once the loop is closed.
+// await returns true when there is something to write, and false once the loop is closed.
 func (l *Loop) await() bool {
 	for {
 		now := time.Now()
@@ -98,10 +97,10 @@ func (l *Loop) await() bool {
 	}
 }
 
-// Step is one attempt to write, and takes note of its result.
+// Step makes one attempt to write, and records its result.
 func (l *Loop) Step() error {
 	l.mu.Lock()
-	l.attempts++ // before write takes what there is: a Sync that is called later must not be given the error of this attempt
+	l.attempts++ // before write starts: a later Sync must not get the error of this attempt
 	l.hurry = false
 	l.mu.Unlock()
 	err := l.write()
@@ -120,20 +119,20 @@ func (l *Loop) Step() error {
 	return err
 }
 
-// Broadcast wakes the callers of Sync, as something is durable. The caller has the mutex.
+// Broadcast wakes the callers of Sync when something is durable. The caller holds the mutex.
 func (l *Loop) Broadcast() {
 	close(l.turn)
 	l.turn = make(chan struct{})
 }
 
 // State returns how many changes are not durable, how many attempts have failed, and the error of the last one. The
-// caller has the mutex.
+// caller holds the mutex.
 func (l *Loop) State() (unsynced, failures int64, err error) {
 	return l.Changes - l.Durable, l.failures, l.err
 }
 
-// Sync waits until all changes so far are durable. It has a failing disk tried at once, and returns that error. ctx
-// bounds the waiting. After Close the error is closed if changes are not durable.
+// Sync waits until all changes so far are durable. If the disk fails, Sync makes the loop try again at once, and
+// returns the error of that attempt. ctx bounds the wait. After Close the error is closed if changes are not durable.
 func (l *Loop) Sync(ctx context.Context, closed error) error {
 	l.mu.Lock()
 	target, attempt := l.Changes, l.attempts
@@ -153,8 +152,8 @@ func (l *Loop) Sync(ctx context.Context, closed error) error {
 	return err
 }
 
-// Await waits until something is so, which may be at each attempt to write, or until the loop has ended. ctx bounds the
-// waiting. until is called with the mutex.
+// Await waits until the condition until holds, checked after each attempt to write, or until the loop has ended. ctx
+// bounds the wait. until is called with the mutex.
 func (l *Loop) Await(ctx context.Context, until func() bool) error {
 	for {
 		l.mu.Lock()
@@ -174,7 +173,7 @@ func (l *Loop) Await(ctx context.Context, until func() bool) error {
 	}
 }
 
-// Close ends the loop, and returns the first error of its end. ctx bounds the waiting; the loop ends anyway when the
+// Close ends the loop, and returns the first error of its end. ctx bounds the wait; the loop ends in any case when the
 // disk returns.
 func (l *Loop) Close(ctx context.Context) error {
 	l.mu.Lock()

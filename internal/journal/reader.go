@@ -8,9 +8,9 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// Read calls do for each frame of a file that can be read, with its number, up to an error of do. frame is valid until
-// do returns. The error is that of do or of the disk, fs.ErrNotExist if there is no file, and a *Damage if a crash
-// cannot have left what is behind the last frame.
+// Read calls do for each readable frame of a file, with its number, until do returns an error. frame is valid until do
+// returns. The error is that of do or of the disk, fs.ErrNotExist if there is no file, or a *Damage if the rest of the
+// file cannot be the result of a crash.
 func (f Format) Read(folder fs.FS, name string, do func(frame []byte, number uint32) error) (err error) {
 	file, err := disk.OpenReading(folder, name)
 	if err != nil {
@@ -35,18 +35,18 @@ func (f Format) Read(folder fs.FS, name string, do func(frame []byte, number uin
 	}
 }
 
-// reader reads a file from its first frame to the last one that can be read.
+// reader reads a file from its first to its last readable frame.
 type reader struct {
 	format Format
 	file   *disk.Reading
-	bad    error // the beginning is not that of the format
+	bad    error // the beginning does not match the format
 
 	offset int64  // where the next frame begins
 	number uint32 // of the last one
 
 	window []byte
-	from   int64 // where the window begins
-	tried  int64 // bytes that the search has taken for frames
+	from   int64 // offset of the window
+	tried  int64 // bytes checked as frames by the search
 }
 
 func (r *reader) begin() error {
@@ -76,7 +76,7 @@ func (r *reader) begin() error {
 	return nil
 }
 
-// next returns the next frame, valid until the next call, or nil if no frame with the next number can be read.
+// next returns the next frame, valid until the next call, or nil if the frame with the next number cannot be read.
 func (r *reader) next() ([]byte, error) {
 	if r.bad != nil {
 		return nil, nil
@@ -90,12 +90,12 @@ func (r *reader) next() ([]byte, error) {
 	return b, nil
 }
 
-// maxTried ends a search in bytes that are made to look like frames everywhere, after about a second: in a large file
-// it would take hours.
+// maxTried bounds the search in bytes that are crafted to look like frames everywhere: it ends after about a second
+// instead of hours.
 const maxTried int64 = 2 << 30
 
-// tail judges what is behind the last frame: nil if a crash can have left it, otherwise a *Damage, or the error of the
-// disk.
+// tail judges the bytes behind the last frame: nil if a crash can have left them, otherwise a *Damage, or the error of
+// the disk.
 func (r *reader) tail() error {
 	if r.bad != nil {
 		return &Damage{0, r.bad}
@@ -114,7 +114,7 @@ func (r *reader) tail() error {
 	return nil
 }
 
-// later reports whether a frame with a later number can be read somewhere.
+// later reports whether a frame with a later number can be read at any offset.
 func (r *reader) later() (bool, error) {
 	for offset := r.offset; offset+HeaderSize < r.file.Size && r.tried <= maxTried; offset++ {
 		b, err := r.bytes(offset, HeaderSize)
@@ -134,7 +134,7 @@ func (r *reader) later() (bool, error) {
 	return false, nil
 }
 
-// bytes returns up to n bytes from an offset: fewer at the end. They are valid until the next call.
+// bytes returns up to n bytes from an offset, fewer at the end. They are valid until the next call.
 func (r *reader) bytes(offset int64, n int) ([]byte, error) {
 	n = int(min(int64(n), max(r.file.Size-offset, 0)))
 	if offset < r.from || offset+int64(n) > r.from+int64(len(r.window)) {

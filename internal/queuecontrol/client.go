@@ -14,11 +14,11 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// replyWithin is how long a Client waits for a reply: an owner that is stopped does not answer.
+// replyWithin is how long a Client waits for a reply: a stopped owner does not answer.
 const replyWithin = 30 * time.Second
 
 // Client calls the owner of the queue in a directory. An error has ErrAbsent in its chain if the owner was not reached,
-// and queue.ErrUnknown if it may have done what was asked.
+// and queue.ErrUnknown if the owner may have executed the call.
 type Client struct {
 	// Dir is the directory of the queue.
 	Dir string
@@ -60,7 +60,7 @@ func (c *Client) Resume(ctx context.Context) error {
 	return err
 }
 
-// Close does nothing: each call has a connection of its own.
+// Close does nothing: each call has its own connection.
 func (c *Client) Close() error { return nil }
 
 func (c *Client) call(ctx context.Context, r *request) (a reply, err error) {
@@ -78,7 +78,7 @@ func (c *Client) call(ctx context.Context, r *request) (a reply, err error) {
 		return a, err
 	}
 	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) }) // ends the calls below
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) }) // unblocks the calls below
 	defer stop()
 	if err = gob.NewEncoder(conn).Encode(r); err == nil {
 		err = gob.NewDecoder(conn).Decode(&a)

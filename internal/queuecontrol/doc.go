@@ -1,5 +1,5 @@
-// Package queuecontrol lets a command change a file queue that another process owns: the owner serves a unix socket in
-// the directory of its queue, and a Client calls it. What is promised to both is in the DESIGN.md of filequeue.
+// Package queuecontrol lets a command change a file queue that another process owns: the owner serves a Unix socket in
+// the directory of its queue, and a Client calls it. DESIGN.md of filequeue has the guarantees for both.
 package queuecontrol
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Queue is the part of a queue that an owner serves.
+// Queue holds the methods of a queue that an owner serves.
 type Queue interface {
 	Stats(ctx context.Context) (queue.Stats, error)
 	Inspect(ctx context.Context, what queue.Inspection) ([]queue.Entry, error)
@@ -23,15 +23,15 @@ type Queue interface {
 	Resume(ctx context.Context) error
 }
 
-// ErrAbsent says that no process serves the socket of a directory.
+// ErrAbsent: no process serves the socket of the directory.
 var ErrAbsent = errors.New("no process takes commands for the queue")
 
 const (
 	socketName = "control"
-	makingName = "control.making" // a directory, in which the socket is made
+	makingName = "control.making" // a directory in which the socket is made
 )
 
-// call names a method of Queue. Owner and client may be of different versions: gob matches fields by their names.
+// call is the name of a method of Queue. Owner and client may have different versions: gob matches fields by name.
 type call string
 
 const (
@@ -43,7 +43,7 @@ const (
 	callResume  call = "resume"
 )
 
-// request is what a client sends on a connection, one on each.
+// request is sent by a client; there is one on each connection.
 type request struct {
 	Call   call
 	Reason string
@@ -59,10 +59,10 @@ type reply struct {
 	Entries []queue.Entry
 }
 
-// longestAddress is how many bytes the path of a socket may have on all systems.
+// longestAddress is the maximum length of a socket path that works on all systems, in bytes.
 const longestAddress = 100
 
-// within calls do with a path of a directory that leaves room for the name of a socket in it.
+// within calls do with a path of the directory that is short enough for a socket in it.
 func within(dir string, do func(path string) error) error {
 	if runtime.GOOS != "linux" || len(filepath.Join(dir, makingName, socketName)) <= longestAddress {
 		return do(dir)

@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	// patience is how long the owner waits for a client to send its request, and to take the reply.
+	// patience is how long the owner waits for the request of a client, and for the client to take the reply.
 	patience = 5 * time.Second
-	// requestBytes bounds a request.
+	// requestBytes is the maximum size of a request.
 	requestBytes = 64 << 20
-	// acceptAgain is how long the owner waits after a connection could not be accepted, for lack of file
-	// descriptors for example.
+	// acceptAgain is how long the owner waits after accepting a connection has failed, for example for lack of file
+	// descriptors.
 	acceptAgain = time.Second
 )
 
-// Serve makes the socket in a directory, in place of one that a dead owner has left, and serves it with one goroutine.
-// The caller has the lock of the directory. stop waits for the call under way and removes the socket. The error is
-// errors.ErrUnsupported on Windows, where a mode does not guard a socket.
+// Serve makes the socket in a directory, replacing one left by a dead owner, and serves it with one goroutine. The
+// caller must hold the lock of the directory. stop waits for a call in progress and removes the socket. On Windows the
+// error is errors.ErrUnsupported, because a file mode does not protect a socket there.
 func Serve(dir string, q Queue, log *slog.Logger) (stop func() error, err error) {
 	if runtime.GOOS == "windows" {
 		return nil, errors.ErrUnsupported
 	}
-	dir, err = filepath.Abs(dir) // the program may change its directory
+	dir, err = filepath.Abs(dir) // the program may change its working directory
 	if err != nil {
 		return nil, err
 	}
@@ -46,15 +46,15 @@ func Serve(dir string, q Queue, log *slog.Logger) (stop func() error, err error)
 		close(s.quit)
 		err := l.Close()
 		if conn := s.reading.Load(); conn != nil {
-			_ = conn.SetReadDeadline(time.Now()) // of a connection that has ended it fails
+			_ = conn.SetReadDeadline(time.Now()) // fails if the connection has ended
 		}
 		<-s.ended
 		return errors.Join(err, os.Remove(filepath.Join(dir, socketName)))
 	}, nil
 }
 
-// listen makes the socket in a directory that only its owner may enter, so that no other user can connect before it
-// has its mode, and renames it.
+// listen makes the socket in a directory that only its owner may enter, so that no other user can connect before its
+// mode is set, and then renames it.
 func listen(dir string) (l *net.UnixListener, err error) {
 	making := filepath.Join(dir, makingName)
 	if err := errors.Join(os.RemoveAll(making), os.Mkdir(making, 0o700)); err != nil {
@@ -65,7 +65,7 @@ func listen(dir string) (l *net.UnixListener, err error) {
 		return err
 	})
 	if err == nil {
-		l.SetUnlinkOnClose(false) // it has another name by then
+		l.SetUnlinkOnClose(false) // it will have another name
 		made := filepath.Join(making, socketName)
 		if err = os.Chmod(made, 0o600); err == nil {
 			err = os.Rename(made, filepath.Join(dir, socketName))
@@ -82,7 +82,7 @@ type server struct {
 	log         *slog.Logger
 	listener    *net.UnixListener
 	quit, ended chan struct{}
-	reading     atomic.Pointer[net.UnixConn] // of which the request is awaited
+	reading     atomic.Pointer[net.UnixConn] // the connection whose request is awaited
 }
 
 func (s *server) run() {
@@ -91,7 +91,7 @@ func (s *server) run() {
 		conn, err := s.listener.AcceptUnix()
 		if err == nil {
 			err = s.answer(conn)
-			_ = conn.Close() // the client has its reply, or has gone
+			_ = conn.Close() // the client has its reply, or has left
 			if err != nil {
 				s.log.Debug("queuecontrol: command without a reply", "error", err)
 			}
@@ -105,7 +105,7 @@ func (s *server) run() {
 	}
 }
 
-// answer serves a connection. An error says that the client has no reply.
+// answer serves a connection. An error means that the client got no reply.
 func (s *server) answer(conn *net.UnixConn) error {
 	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (s *server) answer(conn *net.UnixConn) error {
 	s.reading.Store(conn)
 	defer s.reading.Store(nil)
 	select {
-	case <-s.quit: // it may not have seen conn
+	case <-s.quit: // quit may have been closed before conn was visible
 		return nil
 	default:
 	}

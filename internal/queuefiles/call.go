@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/queuelab"
 )
 
-// Queue is a queue with the second interfaces that programs use.
+// Queue is a queue with the optional interfaces that programs use.
 type Queue interface {
 	queue.Queue
 	queue.Admin
@@ -49,7 +49,7 @@ type call struct {
 	Again   bool // Append repeats an earlier call
 	Want    queue.Want
 	Ends    []queue.End
-	Keys    []string // for people; looking: for Contains
+	Keys    []string // for Admin; looking: for Contains
 	At      int      // index into round.positions
 	Real    queue.Position
 }
@@ -123,7 +123,7 @@ func (s *subject) do(c *call) (a answer) {
 	return a
 }
 
-// world is a possible state of the queue. After a kill there are several, until an answer rules out all but one.
+// world is a possible state of the queue. After a kill there are several, until the answers leave only one.
 type world struct {
 	*queuelab.Model
 	positions []queue.Position
@@ -176,7 +176,7 @@ func (w *world) do(now time.Time, c *call) (a answer) {
 	return a
 }
 
-// translated is a call with the model's record numbers in its folds.
+// translated returns the call with the record numbers of the model in its folds.
 func (w *world) translated(now time.Time, c queue.Call) queue.Call {
 	c.Folds = slices.Clone(c.Folds)
 	for i := range c.Folds {
@@ -192,8 +192,8 @@ func (w *world) translated(now time.Time, c queue.Call) queue.Call {
 	return c
 }
 
-// show writes the part of an answer that must be the same for queue and model. Times are rounded to hours since the
-// round began: all durations of a program are hours, and a round takes seconds.
+// show returns the part of an answer that must be the same for queue and model. Times are rounded to hours since the
+// start of the round: all durations of a program are hours, and a round takes seconds.
 func (a *answer) show(c *call, began time.Time) string {
 	hours := func(at time.Time) time.Duration {
 		if at.IsZero() {
@@ -246,7 +246,7 @@ func (a *answer) show(c *call, began time.Time) string {
 	return b.String()
 }
 
-// sorted has the parked entries in the order of their keys: queue and model park within milliseconds of each other.
+// sorted sorts the parked entries by key, because queue and model park them some milliseconds apart.
 func (a *answer) sorted() []queue.Entry {
 	slices.SortStableFunc(a.Entries, func(x, y queue.Entry) int {
 		if x.State&y.State&queue.Parked == 0 {
@@ -257,7 +257,7 @@ func (a *answer) sorted() []queue.Entry {
 	return a.Entries
 }
 
-// difference is the first lines in which two texts differ.
+// difference returns the first lines in which two texts differ.
 func difference(got, want string) string {
 	all, others := strings.Split(got, "\n"), strings.Split(want, "\n")
 	var lines []string
@@ -280,7 +280,7 @@ func difference(got, want string) string {
 	return strings.Join(lines, "")
 }
 
-// showRecords writes records, with a checksum for each body.
+// showRecords describes records, with a checksum for each body.
 func showRecords(records []queue.Record) string {
 	var b strings.Builder
 	for i := range records {
@@ -295,7 +295,7 @@ func showRecords(records []queue.Record) string {
 	return b.String()
 }
 
-// keys are those that the call is about, as far as it names them.
+// keys returns the keys named in the call.
 func (c *call) keys() (keys []string) {
 	if c.What != looking {
 		keys = append(keys, c.Keys...)
@@ -312,7 +312,7 @@ func (c *call) keys() (keys []string) {
 	return keys
 }
 
-// String is the line of the call in a trace.
+// String returns the line of the call in a trace.
 func (c *call) String() string {
 	var b strings.Builder
 	fmt.Fprint(&b, c.What)

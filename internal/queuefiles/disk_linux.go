@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// onSmallDisk runs f with a file system in memory mounted on dir, size bytes large. Only f's own calls and the
-// processes that f starts have the mount: it lives in the namespace of one thread, and ends with that thread.
+// onSmallDisk runs f with an in-memory file system of size bytes mounted on dir. Only calls on f's goroutine and
+// processes started by f see the mount, because it is in the namespace of one thread, and ends with that thread.
 // mounted is false if this process may not mount.
 func onSmallDisk(dir string, size int, f func() error) (mounted bool, err error) {
 	done := make(chan struct{})

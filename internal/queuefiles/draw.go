@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// mood is the kind of most calls of a session.
+// mood determines which calls a session makes most often.
 type mood int
 
 const (
@@ -31,7 +31,7 @@ func (r *round) id() (id queue.ID) {
 	return id
 }
 
-// hours is a duration that outlasts the round.
+// hours returns a duration that is longer than the round.
 func (r *round) hours() time.Duration { return time.Duration(1+r.rnd.IntN(3)) * time.Hour }
 
 // step draws a call and makes it.
@@ -68,7 +68,7 @@ func (r *round) step() error {
 	return nil
 }
 
-// key draws a key: the stuck ones stay in the queue, the hot ones change all the time, the cold ones once.
+// key draws a key: stuck keys stay in the queue, hot keys change all the time, cold keys once.
 func (r *round) key() string {
 	switch n := r.rnd.IntN(100); {
 	case r.session == 0 && n < 10, n < 2:
@@ -79,7 +79,7 @@ func (r *round) key() string {
 	return fmt.Sprint("hot-", r.rnd.IntN(10))
 }
 
-// record is a change. Stuck keys have the last places, so that the others are reserved first.
+// record returns a change. Stuck keys have the last places, so that the others are reserved first.
 func (r *round) record(key string, op models.ActionType, size int) queue.Record {
 	r.value++
 	since := r.began
@@ -119,7 +119,7 @@ func (r *round) appendCall(c queue.Call) error {
 	return err
 }
 
-// again repeats the last Append, also that of a killed process.
+// again repeats the last Append, even that of a killed process.
 func (r *round) again() error {
 	if r.last == nil {
 		return nil
@@ -130,7 +130,7 @@ func (r *round) again() error {
 	return err
 }
 
-// fold folds the pile of a key; one in ten comparisons fails.
+// fold folds the pile of a key; one in ten comparisons fails on purpose.
 func (r *round) fold() error {
 	a, err := r.do(&call{What: looking})
 	if err != nil {
@@ -243,7 +243,7 @@ func (r *round) late() error {
 // people makes a call of Admin.
 func (r *round) people() error {
 	if r.ballast {
-		return nil // park, unpark and pause may need room
+		return nil // Park, Unpark and Pause may need room
 	}
 	c := &call{What: parking}
 	if n := r.rnd.IntN(10); n < 3 {
@@ -277,7 +277,7 @@ func (r *round) askSettled() error {
 	return err
 }
 
-// disk fills a small disk, or makes room on it.
+// disk fills a small disk, or frees it.
 func (r *round) disk() error {
 	switch {
 	case !r.small:

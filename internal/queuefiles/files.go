@@ -33,7 +33,7 @@ func (s *segments) read(dir string) error {
 		}
 		info, err := f.Info()
 		if os.IsNotExist(err) {
-			continue // removed meanwhile
+			continue // removed in the meantime
 		} else if err != nil {
 			return err
 		}
@@ -46,14 +46,14 @@ func (s *segments) read(dir string) error {
 	return nil
 }
 
-// touch is the time of the last call about a key.
+// touch is the last call for a key.
 type touch struct {
-	newest  uint32 // segment at that time; no earlier frame about the key lies behind it
+	newest  uint32 // newest segment at that time; no earlier frame for the key is behind it
 	session int
 }
 
-// compacted reports whether all segments that existed at a touch have been compacted since, and a segment with
-// frames about the key was there at the opening after the touch.
+// compacted reports whether all segments that existed at a touch have been compacted since, and one of them with frames
+// for the key still existed at the next opening.
 func (s *segments) compacted(t touch) bool {
 	return t.session+1 < len(s.openings) && s.openings[t.session+1] <= t.newest && s.oldest > t.newest
 }
@@ -76,10 +76,10 @@ func (r *round) touch(keys []string) error {
 	return nil
 }
 
-// bounded checks the size of the log: at most four times the content of the queue, or four segments, plus two
-// segments that are allocated and mostly empty, the head and the next one.
+// bounded checks the size of the log: at most four times the content of the queue, or four segments, plus the head and
+// the next segment, which are allocated and mostly empty.
 func (r *round) bounded() error {
-	const each = 120 + 200 // of a key, besides text and bodies; the second part if it is leased, parked or delayed
+	const each = 120 + 200 // for each key, in addition to text and bodies; the second part if it is leased, parked or delayed
 	var lives int64
 	for _, e := range r.worlds[0].Inspect(time.Now(), everything) {
 		lives += each
@@ -90,7 +90,7 @@ func (r *round) bounded() error {
 		}
 	}
 	if free, err := room(r.root); err != nil || r.small && free < 2*r.segment && lives > 0 {
-		return err // on a full disk nothing is written again that would take the room of commits
+		return err // on a full disk, keys are not rewritten if that would take the room for commits
 	}
 	limit := 4*max(int64(r.segment), lives) + 2*int64(r.segment)
 	for until := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -102,7 +102,7 @@ func (r *round) bounded() error {
 		case time.Now().After(until):
 			return fmt.Errorf("size of the log: got %d bytes (segments %d to %d, %d reopened), want at most %d for %d bytes of content",
 				r.log.bytes, r.log.oldest, r.log.newest, max(0, int(r.log.reopened)-int(r.log.oldest)+1), limit, lives)
-		case r.small: // a queue that nobody calls does not find out that the disk has room again
+		case r.small: // an idle queue does not detect that the disk has room again
 			time.Sleep(100 * time.Millisecond)
 			if err := r.look(); err != nil {
 				return err
@@ -122,7 +122,7 @@ func (r *round) fill() error {
 	r.note("write a file of %d bytes, %d are free", size, free)
 	err = os.WriteFile(filepath.Join(r.root, "ballast"), make([]byte, size), 0o644)
 	if errors.Is(err, syscall.ENOSPC) {
-		return nil // the queue allocated a segment meanwhile
+		return nil // the queue has allocated a segment in the meantime
 	}
 	return err
 }

@@ -13,7 +13,7 @@ func distinct(keys []string) []string {
 	return slices.Compact(keys)
 }
 
-// finish drains the queue and opens it twice more: no record may return, and the disk must be free.
+// finish drains the queue and opens it twice more: no record may come back, and the disk must be free.
 func (r *round) finish() error {
 	if _, err := r.do(&call{What: resuming}); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (r *round) finish() error {
 	}
 	for only := false; ; {
 		want := queue.Want{Token: r.id(), Holder: r.holder, Name: "drain", Keys: 1 + r.rnd.IntN(100), Bytes: 1 << 20, For: time.Hour}
-		if only { // for delayed keys and suspects
+		if only { // delayed keys and suspects need Only
 			for key := range r.keys {
 				want.Only = append(want.Only, key)
 			}

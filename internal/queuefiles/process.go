@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// process is the holder of the queue: this process, or another one that can be killed.
+// process has the queue open: this process, or another one that can be killed.
 type process interface {
 	do(c *call) (answer, error)
-	// kill ends the process after a time, without waiting for that.
+	// kill kills the process after a time. It does not wait.
 	kill(after time.Duration)
-	// end closes the queue or ends the process, if they are still there.
+	// end closes the queue or ends the process, if it still runs.
 	end()
 }
 
-// errKilled is the result of a call that a killed process did not answer.
+// errKilled is the error of a call without an answer because the process was killed.
 var errKilled = errors.New("the process was killed")
 
 // errBefore is errKilled for a call that did not reach the process.
@@ -36,13 +36,13 @@ func (h *here) kill(time.Duration)         {}
 
 func (h *here) end() {
 	if h.queue != nil {
-		_ = h.queue.Close() // of a round that failed
+		_ = h.queue.Close() // only open after a failed round
 	}
 }
 
 const env = "AZSEARCH_QUEUEFILES"
 
-// Main must be the first call of a program that uses Run. In a process that Run has started it does not return.
+// A program that uses Run must call Main first. In a process started by Run, Main does not return.
 func Main() {
 	if os.Getenv(env) == "" {
 		return
@@ -52,7 +52,7 @@ func Main() {
 		for in := gob.NewDecoder(os.Stdin); ; {
 			c := new(call)
 			if in.Decode(c) != nil {
-				os.Exit(0) // the judge has ended, or needs no further call
+				os.Exit(0) // the judge has ended, or needs no more calls
 			}
 			calls <- c
 		}

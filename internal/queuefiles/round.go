@@ -15,10 +15,10 @@ import (
 	"github.com/go-azsearch/azsearch/internal/queuelab"
 )
 
-// Options change what programs run on.
+// Options configures the runs of programs.
 type Options struct {
-	// Wrap replaces each queue after it was opened, for tests that plant a fault. All queues are then opened in
-	// this process. Defaults to none.
+	// Wrap replaces each queue after it was opened, for tests that inject a fault. All queues are then opened in this
+	// process. Defaults to none.
 	Wrap func(Queue) Queue
 }
 
@@ -44,7 +44,7 @@ type round struct {
 	adder     queue.ID
 	number    uint64
 	holder    queue.ID
-	last      *call         // the last Append that was accepted
+	last      *call         // the last accepted Append
 	leases    []queue.Lease // of the session, not settled
 	stale     []queue.Lease // of earlier ones
 	positions []queue.Position
@@ -63,10 +63,11 @@ func (r *round) note(format string, args ...any) {
 	r.trace = r.trace[max(0, len(r.trace)-40):]
 }
 
-// held records that the program has held something that Holds names.
+// held records that the program has covered a case named by Holds.
 func (r *round) held(what string) { r.holds[what] = true }
 
-// Holds names everything that a program may hold. A full disk is left out if this process may not mount one.
+// Holds returns the names of all cases that a program can cover. Those of a full disk are left out if this process may
+// not mount one.
 func Holds() []string {
 	holds := []string{
 		"a kill", "a kill in append, kept", "a kill in append, not kept", "a kill in settle", "a kill in reserve", "a kill in open", "a kill in close",
@@ -83,14 +84,14 @@ func Holds() []string {
 	return holds
 }
 
-// Of a small disk.
+// Segments on a small disk.
 const (
-	smallSegment  = 128 << 10 // what is left of the head has to do for all calls of a round on a full disk
+	smallSegment  = 128 << 10 // the rest of the head must suffice for all calls of a round on a full disk
 	smallSegments = 14
 )
 
-// Run runs one random program. It returns the part of Holds that the program has held, and the first answer that
-// differs from the model's.
+// Run runs one random program. It returns the cases of Holds that the program has covered, and an error for the first
+// answer that differs from that of the model.
 func Run(rnd *rand.Rand, opts Options) (held []string, err error) {
 	root, err := os.MkdirTemp("", "queuefiles")
 	if err != nil {
@@ -206,7 +207,7 @@ func (r *round) live(last bool) error {
 	return err
 }
 
-// soon is the time until a kill: a few calls, or a part of one.
+// soon returns the time until a kill: a few calls, or a part of one.
 func (r *round) soon() time.Duration {
 	return time.Duration(r.rnd.IntN(pick(r, []int{300, 3000, 10_000}))) * time.Microsecond
 }
@@ -271,7 +272,7 @@ func (r *round) look() error {
 	return nil
 }
 
-// landed records the outcome of the Append that a kill interrupted, once it is known.
+// landed records the outcome of an interrupted Append once it is known.
 func (r *round) landed() {
 	if len(r.worlds) == 1 {
 		if cut := r.worlds[0].cut; cut != "" {
@@ -319,7 +320,7 @@ func (r *round) do(c *call) (answer, error) {
 		its := w.do(now, c)
 		want = its.show(c, r.began)
 		if c.What == settled && !got.Settled && r.session > 0 {
-			want = seen // an opening may lose that a position is settled
+			want = seen // after an opening the queue may not know that a position is settled
 		}
 		if want == seen && its.Err == "" {
 			possible = append(possible, w)
@@ -329,7 +330,7 @@ func (r *round) do(c *call) (answer, error) {
 		return got, fmt.Errorf("%s: want the answer of one of %d possible states; the last one differs:%s", c.What, len(r.worlds), difference(seen, want))
 	}
 	r.worlds = possible
-	if c.What == opening { // worlds that differed in leases only are the same now
+	if c.What == opening { // worlds that differed in leases only are equal now
 		r.worlds = slices.CompactFunc(possible, func(v, w *world) bool { return v.String() == w.String() })
 	}
 	if c.What == appending && !c.Again {
@@ -342,7 +343,7 @@ func (r *round) do(c *call) (answer, error) {
 	return got, r.touch(keys)
 }
 
-// cut divides each world into one without the interrupted call and one with it.
+// cut divides each world into two: without the interrupted call, and with it.
 func (r *round) cut(now time.Time, c *call, sent bool) {
 	var worlds []*world
 	for _, w := range r.worlds {

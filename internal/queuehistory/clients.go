@@ -17,10 +17,10 @@ type client interface {
 	call(r *recorder, number int, now time.Time, draw *rand.Rand)
 }
 
-// attempts is how often a call whose outcome is unknown is repeated.
+// attempts is how often a call with an unknown outcome is repeated.
 const attempts = 200
 
-// adder appends.
+// adder is a client that appends.
 type adder struct {
 	id     queue.ID
 	number uint64
@@ -40,13 +40,13 @@ func (a *adder) call(r *recorder, number int, now time.Time, draw *rand.Rand) {
 		receipt, err := r.h.Queue.Append(ctx, c)
 		for i := 0; errors.Is(err, queue.ErrUnknown) && i < attempts; i++ {
 			time.Sleep(10 * time.Millisecond)
-			receipt, err = r.h.Queue.Append(ctx, c) // the receipt is that of the first time
+			receipt, err = r.h.Queue.Append(ctx, c) // the receipt is that of the first attempt
 		}
 		return answer{text: showReceipt(receipt)}, err
 	})
 }
 
-// holder reserves, settles and extends.
+// holder is a client that reserves, settles and extends.
 type holder struct {
 	id     queue.ID
 	name   string
@@ -74,7 +74,7 @@ func (h *holder) call(r *recorder, number int, now time.Time, draw *rand.Rand) {
 	default:
 		x, ok := r.h.Queue.(queue.Exchanger)
 		if !ok || r.sharded {
-			// It is one step where both are of the same shard, and nobody has promised more.
+			// An Exchange is atomic only within one shard, so two calls are made.
 			h.settle(r, number, now, draw)
 			h.reserve(r, number, now, 1+draw.IntN(2))
 			return
@@ -118,14 +118,14 @@ func (h *holder) reserve(r *recorder, number int, now time.Time, keys int) {
 		leases, err := r.h.Queue.Reserve(ctx, want)
 		for i := 0; err != nil && i < attempts; i++ {
 			time.Sleep(10 * time.Millisecond)
-			leases, err = r.h.Queue.Reserve(ctx, want) // the token is the same, and so are the leases
+			leases, err = r.h.Queue.Reserve(ctx, want) // the token is the same, so the leases are the same
 		}
 		h.leases = append(h.leases, leases...)
 		return answer{text: showLeases(leases)}, err
 	})
 }
 
-// ends ends some of the leases, most often all right.
+// ends returns ends for some of the leases, most of them commits.
 func (h *holder) ends(draw *rand.Rand) (ends []queue.End) {
 	n := 1 + draw.IntN(len(h.leases))
 	for _, l := range h.leases[:n] {

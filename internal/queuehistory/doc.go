@@ -1,9 +1,6 @@
-// Package queuehistory is for the tests of those who write a back end of package queue: it
-// has goroutines use a queue at the same time, records what each was answered and when, and
-// looks for an order of all calls in which queuelab.Model would have answered the same:
-// whether the queue is linearizable. Schedules that make one call after the other are the business of
-// queuelab.Check.
+// Package queuehistory tests whether a back end of package queue is linearizable. Goroutines use a queue concurrently;
+// the package records each call with its answer and times, and searches for an order of all calls in which
+// queuelab.Model gives the same answers. For schedules of sequential calls see queuelab.Check.
 //
-// It is apart from queuetest, which users may import, because the search is that of
-// github.com/anishathalye/porcupine.
+// It is separate from queuetest, which users may import, because the search needs github.com/anishathalye/porcupine.
 package queuehistory

@@ -19,30 +19,29 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
 )
 
-// Program says what histories Check records.
+// Program configures the histories that Check records.
 type Program struct {
-	// Histories is how many. Defaults to 50.
+	// Histories is the number of histories. Defaults to 50.
 	Histories int
-	// Adders and Holders are goroutines. Default to 2 and 3.
+	// Adders and Holders are the numbers of goroutines. Default to 2 and 3.
 	Adders, Holders int
-	// Phases is how often all of them begin at once, and Calls how many calls each makes then.
-	// Between phases time passes, so that leases run out; within one it stands still.
-	// Default to 4 and 4.
+	// Phases is how often all clients start at once, and Calls the number of calls of each client in a phase. Time
+	// passes between phases, so that leases run out, and stands still within a phase. Default to 4 and 4.
 	Phases, Calls int
-	// Keys is how many there are. Defaults to 4.
+	// Keys is the number of keys. Defaults to 4.
 	Keys int
-	// Seed is that of the first history. Defaults to a random one. It decides what is called,
-	// not what happens at the same time.
+	// Seed is the seed of the first history. Defaults to a random one. It determines the calls, but not their
+	// interleaving.
 	Seed uint64
-	// Meanwhile runs beside the calls of each history, on its own goroutine, until done is
-	// closed, and is waited for: something that the server has to survive. May be nil.
+	// Meanwhile runs on its own goroutine during the calls of each history, until done is closed, and Check waits for
+	// it: a disturbance that the server must survive. May be nil.
 	Meanwhile func(t *testing.T, h *queuetest.Harness, done <-chan struct{})
-	// Timeout ends the search for an order. Defaults to 20 s.
+	// Timeout bounds the search for an order. Defaults to 20 s.
 	Timeout time.Duration
 }
 
-// Check records histories and fails at the first one that no order explains. It also fails
-// if the search did not end for more than a tenth of them, and logs how many that were.
+// Check records histories and fails at the first one that no order explains. It also fails if the search timed out for
+// more than a tenth of them, and logs how many that were.
 func Check(t *testing.T, b queuetest.Backend, p Program) {
 	t.Helper()
 	calls, undecided, err := p.find(t, b)
@@ -55,7 +54,7 @@ func Check(t *testing.T, b queuetest.Backend, p Program) {
 	}
 }
 
-// find records histories until no order explains one.
+// find records histories until one has no order that explains it.
 func (p Program) find(t *testing.T, b queuetest.Backend) (calls, undecided int, err error) {
 	p.Histories, p.Adders, p.Holders = cmp.Or(p.Histories, 50), cmp.Or(p.Adders, 2), cmp.Or(p.Holders, 3)
 	p.Phases, p.Calls, p.Keys = cmp.Or(p.Phases, 4), cmp.Or(p.Calls, 4), cmp.Or(p.Keys, 4)
@@ -71,7 +70,7 @@ func (p Program) find(t *testing.T, b queuetest.Backend) (calls, undecided int, 
 			return calls, undecided, fmt.Errorf("history %d of seed %d: %w", i+1, seed, err)
 		}
 		calls += len(r.history)
-		// Outside of Run: in a bubble the timeout would count no time.
+		// Outside of Run: in a bubble the time-out would not advance.
 		switch porcupine.CheckOperationsTimeout(model(), r.history, p.Timeout) {
 		case porcupine.Illegal:
 			return calls, undecided, fmt.Errorf("history %d of seed %d: no order of the calls explains the answers:\n%s", i+1, seed, r)
@@ -82,19 +81,19 @@ func (p Program) find(t *testing.T, b queuetest.Backend) (calls, undecided int, 
 	return calls, undecided, nil
 }
 
-// recorder has goroutines make calls and keeps what they were answered.
+// recorder lets goroutines make calls and records the answers.
 type recorder struct {
 	h       *queuetest.Harness
 	sharded bool
 	rand    *rand.Rand
-	clock   atomic.Int64 // rises with each event: the clock of a bubble stands still
+	clock   atomic.Int64 // rises with each event, because the clock of a bubble stands still
 
 	mu      sync.Mutex
 	history []porcupine.Operation
 	errs    []error
 }
 
-// record makes a history.
+// record records a history.
 func (r *recorder) record(t *testing.T, p Program) {
 	var keys []string
 	if r.h.Together != nil {
@@ -116,7 +115,7 @@ func (r *recorder) record(t *testing.T, p Program) {
 	for i := range p.Holders {
 		clients = append(clients, &holder{id: queue.NewID(), name: fmt.Sprint("process ", i+1), keys: keys})
 	}
-	notices := &holder{id: queue.NewID(), name: "whoever notices first"}
+	notices := &holder{id: queue.NewID(), name: "the one that ends leases"}
 	for range p.Phases {
 		now := r.h.Now()
 		var all sync.WaitGroup
@@ -130,14 +129,14 @@ func (r *recorder) record(t *testing.T, p Program) {
 		}
 		all.Wait()
 		r.h.Sleep([]time.Duration{time.Second, 5 * time.Second, 20 * time.Second}[r.rand.IntN(3)])
-		// Before anything is appended: a receipt may count differently otherwise, see DESIGN.md.
+		// Before anything is appended, because a receipt may count differently otherwise, see DESIGN.md.
 		notices.reserve(r, len(clients), r.h.Now(), 1)
 	}
 	close(done)
 	beside.Wait()
 }
 
-// made records a call.
+// made makes and records a call.
 func (r *recorder) made(client int, c *call, do func(ctx context.Context) (answer, error)) {
 	began := r.clock.Add(1)
 	a, err := do(context.Background())
@@ -151,7 +150,7 @@ func (r *recorder) made(client int, c *call, do func(ctx context.Context) (answe
 	r.history = append(r.history, porcupine.Operation{ClientId: client, Input: c, Call: began, Output: a, Return: ended})
 }
 
-// String writes a history, a line for each call, with the events between which it happened.
+// String returns the history: a line for each call, with the events between which it happened.
 func (r *recorder) String() string {
 	history := slices.Clone(r.history)
 	slices.SortFunc(history, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })

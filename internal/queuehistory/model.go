@@ -13,8 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/queuelab"
 )
 
-// call is one call of a history: an Append, a Reserve, a Settle, an Extend, or both of an
-// Exchange.
+// call is one call of a history: Append, Reserve, Settle, Extend, or Exchange.
 type call struct {
 	now    time.Time
 	append *queue.Call
@@ -24,14 +23,14 @@ type call struct {
 	d      time.Duration
 }
 
-// answer is what a call was answered, in words that can be compared.
+// answer is the answer to a call, as text for comparison.
 type answer struct {
 	text string
-	// anyStale: the ends were repeated, and those of the first time may be stale now.
+	// anyStale: the call was repeated, so ends may be stale that were not the first time.
 	anyStale bool
 }
 
-// String says what is called.
+// String describes the call.
 func (c *call) String() string {
 	switch {
 	case c.append != nil:
@@ -73,8 +72,8 @@ func (c *call) on(m *queuelab.Model) (string, error) {
 	return showLeases(leases) + ", " + showKeys("stale", stale), err
 }
 
-// model is the sequential specification: queuelab.Model. Not by key: which keys a Reserve
-// gets depends on all of them.
+// model is the sequential specification: queuelab.Model. It is not partitioned by key, because a Reserve depends on all
+// keys.
 func model() porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return &state{Model: queuelab.NewModel()} },
@@ -93,8 +92,8 @@ func model() porcupine.Model {
 	}
 }
 
-// state is one that the search has come to. It is compared with many others and never changed, so it is written once:
-// that would be nearly all the time of the search.
+// state is a state reached by the search. It is compared with many others and never changed, so its text is computed
+// once; otherwise that would take nearly all the time of the search.
 type state struct {
 	*queuelab.Model
 	text string
@@ -121,7 +120,7 @@ func showLeases(leases []queue.Lease) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// showKeys is for leases whose order means nothing.
+// showKeys ignores the order of the leases.
 func showKeys(what string, leases []queue.Lease) string {
 	leases = slices.Clone(leases)
 	slices.SortFunc(leases, func(a, b queue.Lease) int {

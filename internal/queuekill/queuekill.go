@@ -1,6 +1,5 @@
-// Package queuekill is for the tests of those who write a durable back end of package queue: a
-// process that appends, reserves and settles is killed again and again, and each time what is in the queue
-// is compared with what the process had been told.
+// Package queuekill tests durable back ends of package queue. A process that appends, reserves and settles is killed
+// repeatedly; after each kill the content of the queue is compared with what the process had reported.
 //
 //	func TestMain(m *testing.M) {
 //		if dir := os.Getenv("QUEUE"); dir != "" {
@@ -26,10 +25,10 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Env is how often tests kill, if it is set; for the soak.
+// Env is the environment variable with the number of kills in tests; set by the soak.
 const Env = "AZSEARCH_TEST_KILLS"
 
-// Kills is how often a test is to kill: usual, a few in short mode, or what the environment says.
+// Kills returns the number of kills for a test: usual, a few in short mode, or the value of Env.
 func Kills(usual int) int {
 	if n, err := strconv.Atoi(os.Getenv(Env)); err == nil {
 		return n
@@ -42,14 +41,14 @@ func Kills(usual int) int {
 
 const (
 	keys = 40
-	// reserved is how many keys a reservation has: those of which nobody may have heard that they were settled.
+	// reserved is how many keys a reservation has, and so how many may have been settled without a report.
 	reserved = 3
-	// reports is how many reports a process makes before it is killed.
+	// reports is the number of reports after which a process is killed.
 	reports = 100
 )
 
-// Work is the process that is killed. It reports "a KEY VERSION" when an Append was acknowledged, and
-// "c KEY VERSION" when a Settle was. It returns if something fails only.
+// Work runs in the process that is killed. It reports "a KEY VERSION" after each acknowledged Append, and "c KEY
+// VERSION" after each acknowledged Settle. It returns only if a call fails.
 func Work(q queue.Queue, out io.Writer) error {
 	ctx := context.Background()
 	call, holder := queue.Call{Adder: queue.NewID()}, queue.NewID()
@@ -73,7 +72,7 @@ func Work(q queue.Queue, out io.Writer) error {
 			return err
 		}
 		if rand.IntN(3) == 0 {
-			continue // it keeps them until it dies
+			continue // the holder keeps them until it dies
 		}
 		ends := make([]queue.End, len(leases))
 		for i := range leases {
@@ -88,14 +87,14 @@ func Work(q queue.Queue, out io.Writer) error {
 	}
 }
 
-// Ledger is what all processes so far had been told, by key.
+// Ledger holds the reports of all processes so far, by key.
 type Ledger struct {
 	appended, committed map[string]int
-	// Reports is how many reports there were.
+	// Reports is the number of reports.
 	Reports int
 }
 
-// Kill starts the process, kills it in the middle of its work, and reads what it has reported.
+// Kill starts the process, kills it during its work, and reads its reports.
 func (l *Ledger) Kill(t testing.TB, cmd *exec.Cmd) {
 	t.Helper()
 	if l.appended == nil {
@@ -110,7 +109,7 @@ func (l *Ledger) Kill(t testing.TB, cmd *exec.Cmd) {
 		var what, key string
 		var version int
 		if read, _ := fmt.Sscanf(lines.Text(), "%s %s %d", &what, &key, &version); read < 3 {
-			continue // it has died in the middle of a line
+			continue // the process died in the middle of a line
 		}
 		if n++; n == reports {
 			if err := cmd.Process.Kill(); err != nil {
@@ -125,11 +124,11 @@ func (l *Ledger) Kill(t testing.TB, cmd *exec.Cmd) {
 	}
 	l.Reports += n
 	if err := cmd.Wait(); err == nil || n < reports {
-		t.Fatalf("the process was not killed, it has ended by itself after %d reports: %v", n, err)
+		t.Fatalf("the process ended after %d reports, before the kill: %v", n, err)
 	}
 }
 
-// Check compares with what is in the queue after the last kill.
+// Check compares the reports with the content of the queue after the last kill.
 func (l *Ledger) Check(t testing.TB, q queue.Admin) {
 	t.Helper()
 	entries, err := q.Inspect(context.Background(), queue.Inspection{Limit: 1 << 20, Bodies: true})
@@ -143,7 +142,7 @@ func (l *Ledger) Check(t testing.TB, q queue.Admin) {
 			for j := range some {
 				version, err := strconv.Atoi(string(some[j].Body))
 				if err != nil {
-					t.Fatalf("%s has a body that nobody has appended: %q", e.Key, some[j].Body)
+					t.Fatalf("%s has a body that was never appended: %q", e.Key, some[j].Body)
 				}
 				newest[e.Key] = max(newest[e.Key], version)
 			}
@@ -154,7 +153,7 @@ func (l *Ledger) Check(t testing.TB, q queue.Admin) {
 		there, committed := newest[key], l.committed[key]
 		switch {
 		case there == 0 && committed < version:
-			// The line of its Settle may be missing, so nobody has heard of it. Nor will anybody.
+			// The report of its Settle may be missing: the process died before it.
 			unheard++
 			l.committed[key] = version
 		case there != 0 && there <= committed:
@@ -164,6 +163,6 @@ func (l *Ledger) Check(t testing.TB, q queue.Admin) {
 		}
 	}
 	if unheard > reserved {
-		t.Fatalf("%d keys are gone of which no commit was heard: a Settle has %d at the most", unheard, reserved)
+		t.Fatalf("%d keys are gone without a report of their commit, want at most %d, the size of a Settle", unheard, reserved)
 	}
 }

@@ -9,31 +9,29 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
 )
 
-// Program says what schedules Check makes.
+// Program configures the schedules that Check makes.
 type Program struct {
-	// Schedules is how many. Defaults to 300.
+	// Schedules is the number of schedules. Defaults to 300.
 	Schedules int
-	// Steps is how many calls and pauses a schedule has before it is drained. Defaults to 80.
+	// Steps is the number of calls and pauses in a schedule before it is drained. Defaults to 80.
 	Steps int
-	// Keys is how many there are; few keys meet often. Defaults to 6.
+	// Keys is the number of keys; calls about few keys collide often. Defaults to 6.
 	Keys int
-	// Seed is that of the first schedule; the others follow. Defaults to a random one. A
-	// failure names the seed of its schedule, which is found again with that and Schedules 1.
+	// Seed is the seed of the first schedule; the others get the following numbers. Defaults to a random one. A failure
+	// names the seed of its schedule; run it again with that seed and Schedules 1.
 	Seed uint64
-	// Spread has the keys be those of all shards. What Reserve chooses is then up to the back
-	// end, so it is not compared with the model: what must never happen is looked for only.
+	// Spread takes keys of all shards. Reserve may then choose keys in any order, so its answers are not compared with
+	// the model; only the checks without a model are made.
 	Spread bool
 }
 
-// Check puts a back end through random schedules: adders that repeat their calls, holders that die before and after
-// the documents are in the index, that come back as zombies, that extend, release, park and fold, while time passes
-// and people park, drop and pause. After each call it compares the answer with that of a Model, and checks what does
-// not need one: nobody gets a key that somebody holds, the changes of a key come in the order of Append, and none
-// that was committed comes again. At the end it drains the queue, and the index has to have the last value of
-// everything.
+// Check runs random schedules against a back end: adders repeat their calls; holders die before and after the documents
+// are in the index, come back as zombies, extend, release, park and fold; time passes; and operators park, drop and
+// pause. After each call Check compares the answer with that of a Model. It also checks without the model that a leased
+// key is not leased to another holder, that the changes of a key come in the order of Append, and that no committed
+// change comes again. At the end it drains the queue; then the index must have the last value of every key.
 //
-// It logs how many schedules held what is hard, and returns it. It ends with the first
-// schedule that fails.
+// It logs and returns how many schedules covered difficult cases. It stops at the first schedule that fails.
 func Check(t *testing.T, b queuetest.Backend, p Program) Coverage {
 	t.Helper()
 	coverage, err := p.find(t, b)
@@ -44,7 +42,7 @@ func Check(t *testing.T, b queuetest.Backend, p Program) Coverage {
 	return coverage
 }
 
-// find runs schedules until one fails, and returns why.
+// find runs schedules until one fails, and returns its error.
 func (p Program) find(t *testing.T, b queuetest.Backend) (total Coverage, err error) {
 	if p.Schedules == 0 {
 		p.Schedules = 300
@@ -77,13 +75,13 @@ func (p Program) find(t *testing.T, b queuetest.Backend) (total Coverage, err er
 	return total, nil
 }
 
-// Coverage counts schedules by what they held.
+// Coverage counts the schedules that covered each case.
 type Coverage struct {
 	Schedules int
-	// Overlaps held a Reserve while a leased key had something behind it: where the published
-	// Ick lost changes. Expiries held a lease that ran out. Zombies held an end of a lease
-	// that had run out. Crashes held a holder that died when documents were in the index and its leases not settled.
-	// Redirtied held an Append to a leased key.
+	// Overlaps counts schedules with a Reserve while records waited behind a leased key, where the published Ick lost
+	// changes; Expiries those with an expired lease; Zombies those with an end of an expired lease; Crashes those with
+	// a holder that died after documents were in the index and before its leases were settled; Redirtied those with an
+	// Append to a leased key.
 	Overlaps, Expiries, Zombies, Crashes, Redirtied int
 }
 
@@ -97,14 +95,14 @@ func (c *Coverage) add(saw saw) {
 	}
 }
 
-// shares are the counts as parts of all schedules.
+// shares returns the counts as fractions of all schedules.
 func (c Coverage) shares() ([]string, []float64) {
 	n := float64(max(1, c.Schedules))
 	return []string{"overlap", "expiry", "zombie settle", "crash between confirm and settle", "re-dirty while reserved"},
 		[]float64{float64(c.Overlaps) / n, float64(c.Expiries) / n, float64(c.Zombies) / n, float64(c.Crashes) / n, float64(c.Redirtied) / n}
 }
 
-// String says how many schedules held what.
+// String returns the counts for the log.
 func (c Coverage) String() string {
 	s := fmt.Sprintf("%d schedules", c.Schedules)
 	names, shares := c.shares()
@@ -114,7 +112,7 @@ func (c Coverage) String() string {
 	return s
 }
 
-// AtLeast fails the test if one of the counts is less than that part of all schedules.
+// AtLeast fails the test if one of the counts is below that fraction of all schedules.
 func (c Coverage) AtLeast(t testing.TB, part float64) {
 	t.Helper()
 	names, shares := c.shares()

@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// record is a change.
+// record returns a random change.
 func (w *world) record(key string, op models.ActionType) queue.Record {
 	w.value++
 	r := queue.Record{Key: key, Op: op}
@@ -36,7 +36,7 @@ func (w *world) append() error {
 	return w.call(a, queue.Call{Records: records}, queue.Call{Records: records})
 }
 
-// burst makes a pile.
+// burst appends a pile.
 func (w *world) burst() error {
 	key := w.key()
 	var records []queue.Record
@@ -47,7 +47,7 @@ func (w *world) burst() error {
 	return w.call(pick(w, w.adders), c, c)
 }
 
-// fold folds a pile that was answered, perhaps long ago.
+// fold folds a pile from an earlier answer.
 func (w *world) fold() error {
 	if len(w.piles) == 0 || w.unnoticed() {
 		return nil
@@ -61,7 +61,7 @@ func (w *world) fold() error {
 	return w.call(pick(w, w.adders), queue.Call{Folds: []queue.Fold{real}}, queue.Call{Folds: []queue.Fold{model}})
 }
 
-// foldOf folds all records of a pile into one, or two if the first says less than a document.
+// foldOf folds all records of a pile into one, or into two if the first is not a whole document.
 func foldOf(p queue.Pile) queue.Fold {
 	f := queue.Fold{Key: p.Key, Count: len(p.Records), Last: p.Records[len(p.Records)-1].Seq}
 	rest := p.Records
@@ -81,7 +81,7 @@ func foldOf(p queue.Pile) queue.Fold {
 	return f
 }
 
-// call has an adder make a call.
+// call makes an adder make a call.
 func (w *world) call(a *adder, real, model queue.Call) error {
 	a.number++
 	real.Adder, real.Number, model.Adder, model.Number = a.id, a.number, a.id, a.number
@@ -94,7 +94,7 @@ func (w *world) call(a *adder, real, model queue.Call) error {
 	}
 	w.ledger.appended(w.h.Now(), &real)
 	a.receipt = receipt
-	receipt.Piles = slices.DeleteFunc(receipt.Piles, func(p queue.Pile) bool { // a key that is only folded may be answered again
+	receipt.Piles = slices.DeleteFunc(receipt.Piles, func(p queue.Pile) bool { // a key that is only folded may be returned again
 		return !slices.ContainsFunc(real.Records, func(r queue.Record) bool { return r.Key == p.Key })
 	})
 	at := positions{real: receipt.Position}
@@ -122,9 +122,8 @@ func (w *world) call(a *adder, real, model queue.Call) error {
 	return nil
 }
 
-// unnoticed reports whether the model has leases that have run out and are not ended. Back
-// ends may notice that in calls where the rules do not ask for it, or not: what depends on it is neither
-// done nor compared meanwhile.
+// unnoticed reports whether the model has expired leases that it has not ended yet. A back end may end them in calls
+// for which the rules do not require it. Until then, nothing that depends on this is done or compared.
 func (w *world) unnoticed() bool {
 	if w.model == nil {
 		return false
@@ -149,7 +148,7 @@ func (w *world) again(a *adder) error {
 	return nil
 }
 
-// repeat has an adder that has died in its call repeat it, or one before.
+// repeat makes an adder that has died in its call repeat that call, or an earlier one.
 func (w *world) repeat() error {
 	a := pick(w, w.adders)
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// sameReceipt compares the answers to an Append. counted says whether what gave way can be
-// compared: it depends on whether leases that have run out were noticed.
+// sameReceipt compares the answers to an Append. counted is false if the number of replaced records must not be
+// compared, because it depends on whether expired leases were ended.
 func sameReceipt(got, want queue.Receipt, counted bool) error {
 	if got.Folded != want.Folded {
 		return fmt.Errorf("receipt: %d folded, want %d", got.Folded, want.Folded)
@@ -25,7 +25,7 @@ func sameReceipt(got, want queue.Receipt, counted bool) error {
 	return same("piles of the receipt", showPiles(got.Piles), showPiles(want.Piles))
 }
 
-// sameLeases compares what Reserve has returned; in any order when it was repeated.
+// sameLeases compares the results of Reserve; after a repeat, in any order.
 func sameLeases(got, want []queue.Lease, repeated bool) error {
 	have, expected := describe(got), describe(want)
 	if repeated {
@@ -64,8 +64,8 @@ func sameStats(got, want queue.Stats) error {
 	return same("stats", show(got), show(want))
 }
 
-// sameEntries compares what Inspect has returned. Parked ones may be in any order: a key that
-// has killed may be parked when its lease has ended or when that is noticed.
+// sameEntries compares the results of Inspect. Parked entries may be in any order: a key that killed holders may be
+// parked at the end of its lease, or when that end is detected.
 func sameEntries(got, want []queue.Entry) error {
 	show := func(entries []queue.Entry) string {
 		entries = slices.Clone(entries)

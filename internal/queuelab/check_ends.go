@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// some takes some of the leases of a holder away from it.
+// some takes some of the leases away from a holder.
 func (w *world) some(h *holder) (leases []queue.Lease) {
 	w.rand.Shuffle(len(h.leases), func(i, j int) { h.leases[i], h.leases[j] = h.leases[j], h.leases[i] })
 	n := len(h.leases)
@@ -19,8 +19,7 @@ func (w *world) some(h *holder) (leases []queue.Lease) {
 	return leases
 }
 
-// finish sends leases, or some of it, and says how they end. What has run out is not sent any
-// more.
+// finish sends all or some records of leases, and returns the ends. Expired leases are not sent.
 func (w *world) finish(leases []queue.Lease) []queue.End {
 	var ends []queue.End
 	for i := range leases {
@@ -58,7 +57,7 @@ func (w *world) settle() error {
 	h := pick(w, w.holders)
 	leases := w.some(h)
 	if len(leases) == 0 {
-		return nil // which need not notice anything
+		return nil // it need not end expired leases
 	}
 	ends := w.finish(leases)
 	stale, failed, err := w.h.Queue.Settle(w.ctx, ends...)
@@ -80,7 +79,7 @@ func noneFailed(err error, failed []queue.Lease) error {
 	return nil
 }
 
-// ended compares which ends were stale.
+// ended compares the stale ends.
 func (w *world) ended(leases []queue.Lease, ends []queue.End, stale []queue.Lease) error {
 	now := w.h.Now()
 	var late []queue.Lease
@@ -166,7 +165,7 @@ func (w *world) extend() error {
 	return nil
 }
 
-// die has a holder die, with documents in the index or not.
+// die makes a holder die, before or after documents are in the index.
 func (w *world) die() error {
 	i := w.rand.IntN(len(w.holders))
 	h := w.holders[i]
@@ -184,7 +183,7 @@ func (w *world) die() error {
 	return nil
 }
 
-// zombie has a holder that was stopped past its leases settle them.
+// zombie makes a holder that was stopped for longer than its leases settle them.
 func (w *world) zombie() error {
 	now := w.h.Now()
 	for i := range w.zombies {

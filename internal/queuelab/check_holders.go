@@ -29,7 +29,7 @@ func (w *world) lasting() time.Duration {
 	return pick(w, []time.Duration{5 * time.Second, 20 * time.Second, time.Minute})
 }
 
-// reserveAgain has a holder whose answer was lost repeat its call.
+// reserveAgain makes a holder repeat a call whose answer was lost.
 func (w *world) reserveAgain() error {
 	h := pick(w, w.holders)
 	now := w.h.Now()
@@ -38,7 +38,7 @@ func (w *world) reserveAgain() error {
 			return w.take(h, true)
 		}
 	}
-	return nil // nobody has to remember a reservation of which nothing is left
+	return nil // a reservation without leases may be unknown
 }
 
 func (w *world) reserveNamed() error {
@@ -53,7 +53,7 @@ func (w *world) reserveNamed() error {
 	return w.take(h, false)
 }
 
-// take has a holder make its Reserve.
+// take makes a holder call Reserve.
 func (w *world) take(h *holder, repeated bool) error {
 	leases, err := w.h.Queue.Reserve(w.ctx, h.want)
 	if err != nil {
@@ -62,7 +62,7 @@ func (w *world) take(h *holder, repeated bool) error {
 	return w.took(h, leases, repeated)
 }
 
-// took compares what a holder got.
+// took compares and records the leases of a holder.
 func (w *world) took(h *holder, leases []queue.Lease, repeated bool) error {
 	w.log("%s reserves %d keys %q, %d bytes, for %v: %s", h.name, h.want.Keys, h.want.Only, h.want.Bytes, h.want.For, showLeases(leases))
 	now := w.h.Now()

@@ -11,32 +11,32 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// ledger is what is known of a schedule without a model: what was appended, what the index
-// holds, and who holds what until when.
+// ledger is the knowledge about a schedule without a model: what was appended, what the index has, and the leases of
+// each key.
 type ledger struct {
 	truth, index map[string]document
-	versions     map[string]int       // of the source, for records without an operation
+	versions     map[string]int       // of the source, for records whose Op is ""
 	ids          map[queue.Origin]int // of records, in the order of Append
-	dropped      map[string]bool      // by people, and not replaced since
+	dropped      map[string]bool      // by Admin.Drop, and not replaced since
 
-	leases    map[string]*tenure // the last one of each key
-	committed map[string]uint64  // the last Seq
+	leases    map[string]*tenure // last lease of each key
+	committed map[string]uint64  // last Seq
 	uncertain map[string]time.Time
 
 	saw saw
 }
 
-// saw is what a schedule held.
+// saw is the cases that a schedule has covered.
 type saw struct{ overlap, expiry, zombie, crash, redirtied bool }
 
-// document is one of the index, by field.
+// document is a document of the index, by field.
 type document map[string]string
 
-// tenure is the lease of a key as its holder knows it.
+// tenure is the lease of a key, as its holder knows it.
 type tenure struct {
 	token     queue.ID
 	until     time.Time
-	uncertain time.Duration // of its reservation
+	uncertain time.Duration // of the reservation
 	settled   bool
 	redirtied bool
 }
@@ -50,7 +50,7 @@ func newLedger() *ledger {
 	}
 }
 
-// apply does to a document what a record says.
+// apply applies a record to a document.
 func (d document) apply(r *queue.Record, version int) document {
 	switch r.Op {
 	case "":
@@ -68,7 +68,7 @@ func (d document) apply(r *queue.Record, version int) document {
 	return d
 }
 
-// fields reads a body, "f1=17;f2=18".
+// fields decodes a body, "f1=17;f2=18".
 func fields(body []byte) document {
 	d := document{}
 	for _, f := range strings.Split(string(body), ";") {
@@ -78,7 +78,7 @@ func fields(body []byte) document {
 	return d
 }
 
-// body writes fields.
+// body encodes the fields.
 func (d document) body() []byte {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(d)) {
@@ -87,7 +87,7 @@ func (d document) body() []byte {
 	return []byte(strings.Join(parts, ";"))
 }
 
-// appended keeps a call that was accepted for the first time.
+// appended records a call that was accepted for the first time.
 func (l *ledger) appended(now time.Time, call *queue.Call) {
 	for i := range call.Records {
 		r := &call.Records[i]
@@ -106,7 +106,7 @@ func (l *ledger) appended(now time.Time, call *queue.Call) {
 	}
 }
 
-// reserved checks what Reserve has returned, and keeps it.
+// reserved checks and records the result of Reserve.
 func (l *ledger) reserved(now time.Time, want *queue.Want, leases []queue.Lease, repeated bool) error {
 	if len(want.Only) == 0 && len(leases) > want.Keys && !repeated {
 		return fmt.Errorf("%d leases, and %d were asked for", len(leases), want.Keys)
@@ -125,7 +125,7 @@ func (l *ledger) reserved(now time.Time, want *queue.Want, leases []queue.Lease,
 			return fmt.Errorf("%s: a repeated Reserve has leased it", lease.Key)
 		case repeated:
 		case t.live(now):
-			return fmt.Errorf("%s: somebody holds it", lease.Key)
+			return fmt.Errorf("%s: it is leased to another holder", lease.Key)
 		case l.uncertain[lease.Key].After(now):
 			return fmt.Errorf("%s: it is uncertain for another %v", lease.Key, l.uncertain[lease.Key].Sub(now))
 		case t != nil && !t.settled:
@@ -144,7 +144,7 @@ func (l *ledger) reserved(now time.Time, want *queue.Want, leases []queue.Lease,
 	return nil
 }
 
-// inOrder checks that records come in the order of Append, and none again that was committed.
+// inOrder checks that records come in the order of Append, and that no committed record comes again.
 func (l *ledger) inOrder(lease *queue.Lease) error {
 	if len(lease.Records) == 0 {
 		return fmt.Errorf("%s: leased without records", lease.Key)
@@ -156,7 +156,7 @@ func (l *ledger) inOrder(lease *queue.Lease) error {
 		case r.Key != lease.Key:
 			return fmt.Errorf("%s: a record of %s", lease.Key, r.Key)
 		case !known:
-			return fmt.Errorf("%s: a record that nobody has appended: %q", lease.Key, r.Body)
+			return fmt.Errorf("%s: a record that was never appended: %q", lease.Key, r.Body)
 		case i == 0 && r.Seq <= seq:
 			return fmt.Errorf("%s: a record that was committed comes again: %q", lease.Key, r.Body)
 		case r.Seq <= seq || its < id:
@@ -176,13 +176,13 @@ func (l *ledger) send(lease *queue.Lease, n int) {
 	}
 }
 
-// holds reports whether a lease has not ended.
+// holds reports whether a lease is still valid.
 func (l *ledger) holds(now time.Time, lease *queue.Lease) bool {
 	t := l.leases[lease.Key]
 	return t.live(now) && t.token == lease.Token
 }
 
-// settled keeps an end that was not stale.
+// settled records an end that was not stale.
 func (l *ledger) settled(now time.Time, end *queue.End, lease *queue.Lease) {
 	l.leases[lease.Key].settled = true
 	n := end.Done
@@ -197,11 +197,11 @@ func (l *ledger) settled(now time.Time, end *queue.End, lease *queue.Lease) {
 	}
 }
 
-// differs compares the index with the truth.
+// differs compares the index with the source.
 func (l *ledger) differs() error {
 	for _, k := range slices.Sorted(maps.Keys(l.truth)) {
 		if !l.dropped[k] && !maps.Equal(l.truth[k], l.index[k]) {
-			return fmt.Errorf("%s: the index has %v, and %v was appended: something was forgotten", k, l.index[k], l.truth[k])
+			return fmt.Errorf("%s: the index has %v, and %v was appended: a change was lost", k, l.index[k], l.truth[k])
 		}
 	}
 	return nil

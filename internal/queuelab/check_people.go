@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// meddle has people park, unpark or drop a key or two.
+// meddle makes an operator park, unpark or drop one or two keys.
 func (w *world) meddle() error {
 	admin, ok := w.h.Queue.(queue.Admin)
 	if !ok || w.unnoticed() {
@@ -43,7 +43,7 @@ func (w *world) meddle() error {
 			want = w.model.Drop(now, keys...)
 		}
 		for _, k := range keys {
-			w.ledger.dropped[k] = true // or nothing of it was parked: then less is checked
+			w.ledger.dropped[k] = true // even if no record was parked: then less is checked
 		}
 	}
 	w.log("people %s %q: %d", what, keys, n)
@@ -56,7 +56,7 @@ func (w *world) meddle() error {
 	return nil
 }
 
-// pause has people pause the queue, for a while.
+// pause makes an operator pause the queue for a while.
 func (w *world) pause() error {
 	admin, ok := w.h.Queue.(queue.Admin)
 	if !ok {
@@ -94,7 +94,7 @@ func (w *world) pause() error {
 	return nil
 }
 
-// askSettled asks for a Position of some time.
+// askSettled asks Settled for an earlier Position.
 func (w *world) askSettled() error {
 	if len(w.positions) == 0 || w.unnoticed() {
 		return nil
@@ -112,13 +112,13 @@ func (w *world) askSettled() error {
 	if err != nil {
 		return fmt.Errorf("settled: the model says %w", err)
 	}
-	if got != want && (got || !w.reopened) { // what was opened again may know less, never more
+	if got != want && (got || !w.reopened) { // a queue that was reopened may know less, but never more
 		return fmt.Errorf("settled is %v, want %v", got, want)
 	}
 	return nil
 }
 
-// look compares what Stats, Contains and Inspect say.
+// look compares the results of Stats, Contains and Inspect.
 func (w *world) look() error {
 	if w.model == nil || w.unnoticed() {
 		return nil
@@ -160,7 +160,7 @@ func (w *world) reopen() error {
 	w.h.Queue = w.h.Reopen(w.t)
 	w.reopened = true
 	if w.model != nil && w.b.CountsEnd {
-		w.model.endLeases(w.h.Now()) // those that had run out before are not counted
+		w.model.endLeases(w.h.Now()) // leases that had run out before are not counted
 		w.model.stats = queue.Stats{}
 	}
 	if !w.b.LeasesEnd {
@@ -178,10 +178,10 @@ func (w *world) reopen() error {
 	return nil
 }
 
-// Restart is the effect of an opening on the queue of a back end with LeasesEnd and CountsEnd: all leases run out at
-// that moment, no holder is kept waiting for suspects to go alone, and the counters of Stats begin at zero.
+// Restart is the effect of opening a queue of a back end with LeasesEnd and CountsEnd: all leases run out at that
+// moment, no holder is held back for suspects that go alone, and the counters of Stats start at zero.
 func (m *Model) Restart(now time.Time) {
-	m.endLeases(now) // those that had run out before are not counted
+	m.endLeases(now) // leases that had run out before are not counted
 	for _, e := range m.keys {
 		if len(e.leased) > 0 {
 			e.until = now
@@ -192,7 +192,7 @@ func (m *Model) Restart(now time.Time) {
 	m.endLeases(now)
 }
 
-// drain has everybody leave, and one holder that never dies send what there is. Then the index has to have it all.
+// drain removes all holders, and makes one that never dies send the rest. Then the index must have every change.
 func (w *world) drain() error {
 	w.log("drain")
 	w.holders = []*holder{w.newHolder()}
@@ -246,7 +246,7 @@ func (w *world) drain() error {
 	return w.look()
 }
 
-// unpark has people unpark everything.
+// unpark makes an operator unpark everything.
 func (w *world) unpark() error {
 	admin, ok := w.h.Queue.(queue.Admin)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
 )
 
-// world is one schedule: a queue, the model beside it, and those who use both.
+// world is one schedule: a queue, its model, and the adders and holders that use both.
 type world struct {
 	t      *testing.T
 	h      *queuetest.Harness
@@ -26,33 +26,33 @@ type world struct {
 	adders    []*adder
 	holders   []*holder
 	zombies   []queue.Lease // of holders that have died
-	piles     []pile        // that wait to be folded
+	piles     []pile        // waiting to be folded
 	positions []positions
 	reopened  bool
-	value     int // the last one that was appended
+	value     int // the last appended value
 	people    int
 	trace     []string
 }
 
-// adder appends.
+// adder is a process that appends.
 type adder struct {
 	id      queue.ID
 	number  uint64
 	last    *twice // its last call
-	before  *twice // the one before
+	before  *twice // the call before
 	receipt queue.Receipt
 }
 
-// twice is a call as the queue gets it, and as the model does: numbers of records differ.
+// twice is a call as made on the queue and on the model, which number records differently.
 type twice struct{ real, model queue.Call }
 
-// pile is what was answered to be folded.
+// pile is a pile from a receipt, to be folded.
 type pile struct{ real, model queue.Pile }
 
-// positions are a moment, in the words of the queue and of the model.
+// positions are the Positions of one moment, from the queue and from the model.
 type positions struct{ real, model queue.Position }
 
-// holder reserves.
+// holder is a process that reserves.
 type holder struct {
 	id     queue.ID
 	name   string
@@ -87,7 +87,7 @@ func (w *world) newHolder() *holder {
 	return &holder{id: queue.NewID(), name: fmt.Sprint("process ", w.people)}
 }
 
-// run makes the schedule, and drains.
+// run makes the schedule, and drains the queue.
 func (w *world) run() error {
 	steps := []struct {
 		weight int
@@ -122,7 +122,7 @@ func (w *world) run() error {
 	return w.drain()
 }
 
-// step does something, through the second object half of the time, if there is one.
+// step makes a step; if there is a second object, every other time through that.
 func (w *world) step(do func() error, second queue.Queue) error {
 	if second == nil || w.chance(50) {
 		return do()
@@ -130,7 +130,7 @@ func (w *world) step(do func() error, second queue.Queue) error {
 	before := w.h.Queue
 	w.h.Queue = second
 	err := do()
-	if w.h.Queue == second { // not opened again
+	if w.h.Queue == second { // unless the step has reopened the queue
 		w.h.Queue = before
 	}
 	return err
@@ -142,7 +142,7 @@ func (w *world) log(format string, args ...any) {
 
 func (w *world) key() string { return w.keys[w.rand.IntN(len(w.keys))] }
 
-// chance is true in n of 100.
+// chance returns true in n of 100 cases.
 func (w *world) chance(n int) bool { return w.rand.IntN(100) < n }
 
 func pick[T any](w *world, from []T) T { return from[w.rand.IntN(len(from))] }

@@ -1,5 +1,5 @@
-// Package queuelab tries back ends of package queue beyond the suite of queuetest: Check compares one with a naive
-// model call by call, in random schedules, and Model says in code what a queue does.
+// Package queuelab tests back ends of package queue beyond the suite of queuetest. Check compares a back end with a
+// naive model call by call, in random schedules; Model is that model.
 //
-// It is apart from queuetest, which users may import, because a back end has to pass the suite only.
+// It is separate from queuetest, which users may import, because a back end only has to pass the suite.
 package queuelab

@@ -9,12 +9,11 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Model says what a queue does as simply as it can be said: maps and slices, everything
-// looked at each time, and the time an argument. Its methods are those of queue.Queue and its second
-// interfaces, rule by rule as DESIGN.md of package queue numbers them. It is not safe for concurrent
-// use; ModelQueue makes a queue of it that is.
+// Model is the simplest implementation of a queue: maps and slices, with a full scan in each call, and the time as an
+// argument. Its methods are those of queue.Queue and its optional interfaces; comments refer to the rules in DESIGN.md
+// of package queue by number. It is not safe for concurrent use; ModelQueue wraps it in a queue that is.
 type Model struct {
-	// MaxKeys and MaxBytes bound what is in it; 0 is no bound.
+	// MaxKeys and MaxBytes are the bounds; 0 means none.
 	MaxKeys  int
 	MaxBytes int64
 
@@ -22,12 +21,12 @@ type Model struct {
 	adders       map[queue.ID]answered
 	reservations map[queue.ID]*reservation
 
-	arrivals   uint64 // places that were given
-	seq        uint64 // records that were numbered
+	arrivals   uint64 // number of places given so far
+	seq        uint64 // number of records numbered so far
 	generation uint64 // the present one, from 1
 
-	company map[queue.ID]bool // holders that have had more than one lease since they had none
-	alone   time.Time         // until then holders that have something get nothing while a suspect is to go alone
+	company map[queue.ID]bool // holders that have had more than one lease since they last had none
+	alone   time.Time         // until then holders with leases get nothing while a suspect waits to go alone
 
 	paused      bool
 	pauseReason string
@@ -35,12 +34,12 @@ type Model struct {
 	stats queue.Stats // the counters, and LastReserved
 }
 
-// entry is what the queue knows of a key.
+// entry is the state of a key.
 type entry struct {
 	key                  string
 	pile, leased, parked []queue.Record // oldest first; leased and parked are never both
 
-	place, leasedPlace, parkedPlace place // of each of them
+	place, leasedPlace, parkedPlace place // one for each of them
 
 	lease     *reservation // while leased
 	until     time.Time    // while leased
@@ -57,7 +56,7 @@ type entry struct {
 	replacedReason string
 }
 
-// place is where a key stands among the others.
+// place is the position of a key in the order of all keys.
 type place struct {
 	class      uint8
 	ms         int64 // Unix time
@@ -65,7 +64,7 @@ type place struct {
 	generation uint64
 }
 
-// withClass is the place in another class, and in the older of two generations.
+// withClass returns the place with another class, and the older of two generations.
 func (p place) withClass(class uint8, generation uint64) place {
 	p.class, p.generation = class, min(p.generation, generation)
 	return p
@@ -89,11 +88,11 @@ type answered struct {
 	receipt queue.Receipt
 }
 
-// reservation is what one Reserve has leased.
+// reservation is the leases of one Reserve.
 type reservation struct {
 	token, holder queue.ID
 	name          string
-	keys          []string // all of them, also those that have ended
+	keys          []string // all keys, also those whose leases have ended
 	uncertain     time.Duration
 }
 
@@ -108,7 +107,7 @@ func NewModel() *Model {
 	}
 }
 
-// Append is Queue.Append.
+// Append implements Queue.Append.
 func (m *Model) Append(now time.Time, call queue.Call) (queue.Receipt, error) {
 	if err := queue.CheckCall(&call); err != nil { // rule 1
 		return queue.Receipt{}, err
@@ -134,7 +133,7 @@ func (m *Model) Append(now time.Time, call queue.Call) (queue.Receipt, error) {
 	return receipt, nil
 }
 
-// apply keeps a call.
+// apply applies a call.
 func (m *Model) apply(now time.Time, call queue.Call) queue.Receipt {
 	receipt := queue.Receipt{Position: position(m.generation)}
 	for _, f := range call.Folds { // rule 2
@@ -161,7 +160,7 @@ func (m *Model) apply(now time.Time, call queue.Call) queue.Receipt {
 	return receipt
 }
 
-// fold replaces the oldest records that wait, and returns how many that has saved.
+// fold replaces the oldest waiting records, and returns how many records that saved.
 func (m *Model) fold(f queue.Fold) int {
 	e := m.keys[f.Key]
 	if e == nil || len(e.pile) < f.Count || e.pile[f.Count-1].Seq != f.Last {
@@ -172,14 +171,14 @@ func (m *Model) fold(f queue.Fold) int {
 	for i, r := range f.Records {
 		r.Body = slices.Clone(r.Body)
 		r.From = old[len(old)-1].From
-		r.Seq = old[len(old)-len(f.Records)+i].Seq // so that they rise still
+		r.Seq = old[len(old)-len(f.Records)+i].Seq // so that the numbers still rise
 		folded = append(folded, r)
 	}
 	e.pile = append(folded, e.pile[f.Count:]...)
 	return f.Count - len(f.Records)
 }
 
-// add appends one record and returns how many had to give way.
+// add appends one record and returns how many records it replaced.
 func (m *Model) add(now time.Time, r queue.Record) (replaced int) {
 	e := m.entry(r.Key)
 	if r.Replaces() {
@@ -198,14 +197,14 @@ func (m *Model) add(now time.Time, r queue.Record) (replaced int) {
 		replaced += len(e.pile)
 		e.place.class = r.Class
 		e.pile = []queue.Record{r}
-	default: // rule 3; rule 5, behind what is parked
+	default: // rule 3; rule 5, behind parked records
 		e.place.class = min(e.place.class, r.Class)
 		e.pile = append(e.pile, r)
 	}
 	return replaced
 }
 
-// giveWay ends that e is parked, because a record replaces what is.
+// giveWay unparks e because a record replaces the parked ones.
 func (e *entry) giveWay() {
 	newest := e.parked[len(e.parked)-1]
 	e.replaced, e.replacedReason = &newest, e.reason
@@ -213,7 +212,7 @@ func (e *entry) giveWay() {
 	e.due, e.tries = time.Time{}, 0
 }
 
-// newPlace is the place of a key of which nothing waits when r comes.
+// newPlace returns the place of a key that had no waiting records before r.
 func (m *Model) newPlace(now time.Time, r queue.Record) place {
 	since := r.Since
 	if since.IsZero() || since.After(now) {
@@ -226,7 +225,7 @@ func (m *Model) newPlace(now time.Time, r queue.Record) place {
 	return place{r.Class, since.UnixMilli(), m.arrivals, m.generation}
 }
 
-// entry returns that of a key, made if need be.
+// entry returns the entry of a key, and makes it if necessary.
 func (m *Model) entry(key string) *entry {
 	if m.keys[key] == nil {
 		m.keys[key] = &entry{key: key}
@@ -234,16 +233,16 @@ func (m *Model) entry(key string) *entry {
 	return m.keys[key]
 }
 
-// holdsSomething reports whether anything of the key is in the queue.
+// holdsSomething reports whether the queue has records of the key.
 func (e *entry) holdsSomething() bool {
 	return len(e.pile)+len(e.leased)+len(e.parked) > 0
 }
 
-// suspect reports whether a holder has died with the key, and lone whether it goes alone.
+// suspect reports whether a holder has died with the key; lone whether the key goes alone.
 func (e *entry) suspect() bool { return e.expired > 0 }
 func (e *entry) lone() bool    { return e.deaths > 1 }
 
-// tidy forgets what has no meaning any more.
+// tidy drops state that no longer matters.
 func (m *Model) tidy(now time.Time) {
 	for k, e := range m.keys {
 		if !e.holdsSomething() {
@@ -256,13 +255,13 @@ func (m *Model) tidy(now time.Time) {
 	}
 }
 
-// amount is what MaxKeys and MaxBytes bound.
+// amount is a number of keys and bytes, for MaxKeys and MaxBytes.
 type amount struct {
 	keys  int
 	bytes int64
 }
 
-// size returns how much there is of everything, and of what is parked.
+// size returns the amount of everything, and of parked records.
 func (m *Model) size() (all, parked amount) {
 	for _, e := range m.keys {
 		if e.holdsSomething() {
@@ -289,10 +288,10 @@ func (m *Model) Fault() error {
 	return nil
 }
 
-// size is what a record counts for Want.Bytes and MaxBytes.
+// size returns the size of a record for Want.Bytes and MaxBytes.
 func size(r queue.Record) int { return len(r.Key) + len(r.Body) }
 
-// copies is what callers get of records.
+// copies returns copies of records for callers.
 func copies(records []queue.Record) (out []queue.Record) {
 	for _, r := range records {
 		r.Body = slices.Clone(r.Body)

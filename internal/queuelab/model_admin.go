@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Stats is Queue.Stats.
+// Stats implements Queue.Stats.
 func (m *Model) Stats(now time.Time) queue.Stats {
 	m.endLeases(now)
 	s := m.stats
@@ -42,7 +42,7 @@ func (m *Model) Stats(now time.Time) queue.Stats {
 	return s
 }
 
-// Contains is Membership.Contains.
+// Contains implements Membership.Contains.
 func (m *Model) Contains(keys ...string) []bool {
 	found := make([]bool, len(keys))
 	for i, k := range keys {
@@ -52,7 +52,7 @@ func (m *Model) Contains(keys ...string) []bool {
 	return found
 }
 
-// Park is Admin.Park.
+// Park implements Admin.Park.
 func (m *Model) Park(now time.Time, reason string, keys ...string) (parked int) {
 	m.endLeases(now)
 	for _, k := range keys {
@@ -66,7 +66,7 @@ func (m *Model) Park(now time.Time, reason string, keys ...string) (parked int) 
 	return parked
 }
 
-// Unpark is Admin.Unpark.
+// Unpark implements Admin.Unpark.
 func (m *Model) Unpark(now time.Time, keys ...string) (unparked int) {
 	m.endLeases(now)
 	for _, k := range keys {
@@ -86,7 +86,7 @@ func (m *Model) Unpark(now time.Time, keys ...string) (unparked int) {
 	return unparked
 }
 
-// Drop is Admin.Drop.
+// Drop implements Admin.Drop.
 func (m *Model) Drop(now time.Time, keys ...string) (dropped int) {
 	m.endLeases(now)
 	for _, k := range keys {
@@ -99,13 +99,13 @@ func (m *Model) Drop(now time.Time, keys ...string) (dropped int) {
 	return dropped
 }
 
-// Pause is Admin.Pause.
+// Pause implements Admin.Pause.
 func (m *Model) Pause(reason string) { m.paused, m.pauseReason = true, reason }
 
-// Resume is Admin.Resume.
+// Resume implements Admin.Resume.
 func (m *Model) Resume() { m.paused, m.pauseReason = false, "" }
 
-// Inspect is Admin.Inspect.
+// Inspect implements Admin.Inspect.
 func (m *Model) Inspect(now time.Time, what queue.Inspection) (entries []queue.Entry) {
 	m.endLeases(now)
 	var found []*entry
@@ -144,7 +144,7 @@ func (e *entry) state() (s queue.State) {
 	return s
 }
 
-// stands is the place of the oldest that is in the queue of the key.
+// stands returns the place of the oldest records of the key.
 func (e *entry) stands() place {
 	switch {
 	case len(e.parked) > 0:

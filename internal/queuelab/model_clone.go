@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Clone returns a model in the same state, to be tried further.
+// Clone returns a model in the same state, which then changes independently.
 func (m *Model) Clone() *Model {
 	c := *m
 	c.adders, c.company = maps.Clone(m.adders), maps.Clone(m.company)
@@ -30,8 +30,8 @@ func (m *Model) Clone() *Model {
 	return &c
 }
 
-// String writes everything that a later call can depend on: two models that write the same
-// are in the same state.
+// String describes everything on which a later call can depend: two models with the same description are in the same
+// state.
 func (m *Model) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "arrivals %d, seq %d, generation %d, alone %d, paused %v\n",

@@ -11,15 +11,15 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
 )
 
-// ModelQueue is a queue.Queue, with all of its second interfaces, of a Model. It is as slow
-// as the model, which looks at every key in each call.
+// ModelQueue is a queue.Queue with all optional interfaces, based on a Model. It is slow, because the model scans all
+// keys in each call.
 type ModelQueue struct {
 	*modelStorage
 	closed   bool // under mu
 	watchers []int
 }
 
-// modelStorage is what several objects share.
+// modelStorage is the part shared by several objects.
 type modelStorage struct {
 	now func() time.Time
 
@@ -27,7 +27,7 @@ type modelStorage struct {
 	model  *Model
 	wakes  map[int]func()
 	nextID int
-	timer  *time.Timer // while somebody watches
+	timer  *time.Timer // while there are watchers
 }
 
 var (
@@ -38,7 +38,7 @@ var (
 	_ queue.Faulty     = (*ModelQueue)(nil)
 )
 
-// NewModelQueue returns an empty queue with the clock now, bounded by what c says.
+// NewModelQueue returns an empty queue with the clock now and the bounds of c.
 func NewModelQueue(now func() time.Time, c queuetest.Config) *ModelQueue {
 	m := NewModel()
 	m.MaxKeys, m.MaxBytes = c.MaxKeys, c.MaxBytes
@@ -52,7 +52,7 @@ func (q *ModelQueue) Fault() error {
 	return q.model.Fault()
 }
 
-// Second returns one more object on what q has.
+// Second returns another object on the same storage.
 func (q *ModelQueue) Second() *ModelQueue { return &ModelQueue{modelStorage: q.modelStorage} }
 
 // call runs f on the model, unless the queue is closed or ctx has ended.
@@ -72,7 +72,7 @@ func (q *ModelQueue) call(ctx context.Context, f func(m *Model, now time.Time) e
 		wakes = append(wakes, wake)
 	}
 	q.mu.Unlock()
-	for _, wake := range wakes { // after each call: now and then for nothing
+	for _, wake := range wakes { // after each call, sometimes for nothing
 		wake()
 	}
 	if err != nil {
@@ -81,7 +81,7 @@ func (q *ModelQueue) call(ctx context.Context, f func(m *Model, now time.Time) e
 	return nil
 }
 
-// schedule has the watchers woken when a lease or a delay ends. The caller holds mu.
+// schedule schedules a wake-up for the end of the next lease or delay. The caller holds mu.
 func (q *modelStorage) schedule() {
 	if q.timer != nil {
 		q.timer.Stop()
@@ -142,7 +142,7 @@ func (q *ModelQueue) Settle(ctx context.Context, ends ...queue.End) (stale, fail
 	return stale, q.unsettled(err, ends), err
 }
 
-// unsettled is what is not known to be settled: everything after an error.
+// unsettled returns the leases for which the result is unknown: all of them after an error.
 func (*ModelQueue) unsettled(err error, ends []queue.End) (failed []queue.Lease) {
 	if err != nil {
 		for _, e := range ends {
@@ -198,7 +198,7 @@ func (q *ModelQueue) Watch(wake func()) (stop func()) {
 	q.nextID++
 	id := q.nextID
 	q.watchers = append(q.watchers, id)
-	// Calls of wake are serialised with stop, so that none comes after it has returned.
+	// mu serializes wake and stop, so that wake is not called after stop has returned.
 	var mu sync.Mutex
 	stopped := false
 	q.wakes[id] = func() {

@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Reserve is Queue.Reserve.
+// Reserve implements Queue.Reserve.
 func (m *Model) Reserve(now time.Time, want queue.Want) ([]queue.Lease, error) {
 	if err := queue.CheckWant(&want); err != nil {
 		return nil, err
@@ -42,19 +42,19 @@ func (m *Model) Reserve(now time.Time, want queue.Want) ([]queue.Lease, error) {
 		}
 		m.company[r.holder] = has || len(r.keys) > 0
 		e.leased, e.pile = e.pile[:n:n], e.pile[n:]
-		e.leasedPlace = e.place // what stays keeps its place, too
+		e.leasedPlace = e.place // waiting records keep the place, too
 		e.lease, e.until, e.requested, e.due = r, now.Add(want.For), false, time.Time{}
 		r.keys = append(r.keys, e.key)
 	}
 	return m.leasesOf(r), nil
 }
 
-// free reports whether something of the key waits and nobody has it.
+// free reports whether the key has waiting records and can be leased.
 func (e *entry) free(now time.Time) bool {
 	return len(e.pile) > 0 && len(e.leased) == 0 && len(e.parked) == 0 && !e.uncertain.After(now)
 }
 
-// turn chooses by place, rule 5.
+// turn chooses entries by place, rule 5.
 func (m *Model) turn(now time.Time, want queue.Want) []*entry {
 	var alone, part, others []*entry
 	for _, e := range m.keys {
@@ -96,7 +96,7 @@ func (m *Model) turn(now time.Time, want queue.Want) []*entry {
 	return others[:min(len(others), want.Keys)]
 }
 
-// holds is what a holder has.
+// holds returns the entries leased by a holder.
 func (m *Model) holds(holder queue.ID) (entries []*entry) {
 	for _, e := range m.keys {
 		if len(e.leased) > 0 && e.lease.holder == holder {
@@ -106,7 +106,7 @@ func (m *Model) holds(holder queue.ID) (entries []*entry) {
 	return entries
 }
 
-// named chooses by Want.Only, rule 6.
+// named chooses entries by Want.Only, rule 6.
 func (m *Model) named(now time.Time, want queue.Want) (chosen []*entry) {
 	for i, k := range want.Only {
 		if e := m.keys[k]; e != nil && e.free(now) && !slices.Contains(want.Only[:i], k) {
@@ -116,7 +116,7 @@ func (m *Model) named(now time.Time, want queue.Want) (chosen []*entry) {
 	return chosen
 }
 
-// leasesOf is what a reservation still has.
+// leasesOf returns the remaining leases of a reservation.
 func (m *Model) leasesOf(r *reservation) (leases []queue.Lease) {
 	for _, k := range r.keys {
 		if e := m.keys[k]; e != nil && len(e.leased) > 0 && e.lease == r {
@@ -128,7 +128,7 @@ func (m *Model) leasesOf(r *reservation) (leases []queue.Lease) {
 	return leases
 }
 
-// endLeases ends those that have run out.
+// endLeases ends the leases that have run out.
 func (m *Model) endLeases(now time.Time) {
 	var over []*entry
 	for _, e := range m.keys {
@@ -162,7 +162,7 @@ func (m *Model) runOut(e *entry) {
 	}
 }
 
-// byPlace sorts keys of which something waits.
+// byPlace sorts keys with waiting records.
 func byPlace(entries []*entry) {
 	slices.SortFunc(entries, func(a, b *entry) int {
 		if a.place.before(b.place) {

@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Settle is Queue.Settle. A model knows what became of everything: there are no failed ones.
+// Settle implements Queue.Settle. A model has no failed ends.
 func (m *Model) Settle(now time.Time, ends ...queue.End) (stale []queue.Lease, err error) {
 	if err := queue.CheckEnds(ends); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (m *Model) Extend(now time.Time, d time.Duration, leases ...queue.Lease) (l
 	return lost, nil
 }
 
-// Exchange is Exchanger.Exchange.
+// Exchange implements Exchanger.Exchange.
 func (m *Model) Exchange(now time.Time, want queue.Want, ends ...queue.End) (leases, stale []queue.Lease, err error) {
 	if err := queue.CheckWant(&want); err != nil {
 		return nil, nil, err
@@ -75,7 +75,7 @@ func (m *Model) Exchange(now time.Time, want queue.Want, ends ...queue.End) (lea
 	return leases, stale, err
 }
 
-// held returns the entry of a lease that has not ended, nil if it has.
+// held returns the entry of a valid lease, nil if the lease has ended.
 func (m *Model) held(l queue.Lease) *entry {
 	if e := m.keys[l.Key]; e != nil && len(e.leased) > 0 && e.lease.token == l.Token {
 		return e
@@ -83,7 +83,7 @@ func (m *Model) held(l queue.Lease) *entry {
 	return nil
 }
 
-// giveBack puts what is leased, but for the first done, in front of the pile.
+// giveBack puts the leased records, without the first done, in front of the pile.
 func (m *Model) giveBack(e *entry, done int) {
 	back := e.leased[min(done, len(e.leased)):]
 	e.leased = nil
@@ -100,7 +100,7 @@ func (m *Model) giveBack(e *entry, done int) {
 	}
 }
 
-// park sets aside what is leased, but for the first done.
+// park parks the leased records, without the first done.
 func (m *Model) park(e *entry, done int, at time.Time, reason string) {
 	e.parked, e.leased = e.leased[min(done, len(e.leased)):], nil
 	if len(e.parked) == 0 {
@@ -113,7 +113,7 @@ func (m *Model) park(e *entry, done int, at time.Time, reason string) {
 	}
 }
 
-// Settled is Queue.Settled.
+// Settled implements Queue.Settled.
 func (m *Model) Settled(at queue.Position) (bool, error) {
 	if at == "" {
 		return true, nil
@@ -129,7 +129,7 @@ func (m *Model) Settled(at queue.Position) (bool, error) {
 	}
 	for _, e := range m.keys {
 		switch {
-		case len(e.parked) > 0: // nor does what waits behind it count
+		case len(e.parked) > 0: // records behind parked ones do not count either
 		case len(e.leased) > 0 && e.leasedPlace.generation <= g, len(e.pile) > 0 && e.place.generation <= g:
 			return false, nil
 		}

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// ErrAnswer is the error of an answer that no script of this version gives.
+// ErrAnswer: the answer cannot come from a script of this version.
 var ErrAnswer = errors.New("redis: got an answer that no script of this version gives; look for a proxy before the server")
 
-// Text returns an answer that is a text.
+// Text returns an answer that must be a string.
 func Text(answer any) (string, error) {
 	text, ok := answer.(string)
 	if !ok {
@@ -17,8 +17,8 @@ func Text(answer any) (string, error) {
 	return text, nil
 }
 
-// Reader reads an answer that is a list, one element after the other. After the first element of an unexpected form
-// Err is set, and what is read is zero.
+// Reader reads a list answer, one element after the other. After the first unexpected element Err is set, and all
+// results are zero.
 type Reader struct {
 	rest []any
 	Err  error
@@ -53,7 +53,7 @@ func (r *Reader) next() any {
 	return x
 }
 
-// Int returns the next element, a number, or a text that is one.
+// Int returns the next element, which must be a number, or a string that is one.
 func (r *Reader) Int() int64 {
 	switch v := r.next().(type) {
 	case int64:
@@ -67,7 +67,7 @@ func (r *Reader) Int() int64 {
 	return 0
 }
 
-// Text returns the next element, a text.
+// Text returns the next element, which must be a string.
 func (r *Reader) Text() string {
 	s, ok := r.next().(string)
 	if !ok {
@@ -76,7 +76,7 @@ func (r *Reader) Text() string {
 	return s
 }
 
-// List returns a Reader of the next element, a list.
+// List returns a Reader of the next element, which must be a list.
 func (r *Reader) List() *Reader { return Read(r.next()) }
 
 // End returns Err, or an error if there are more elements.

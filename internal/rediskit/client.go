@@ -13,21 +13,21 @@ import (
 	"github.com/go-azsearch/azsearch/internal/nilcheck"
 )
 
-// clustered is what a *redis.ClusterClient has, also one inside another type.
+// clustered is implemented by a *redis.ClusterClient, and by types that embed one.
 type clustered interface {
 	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
 	ForEachMaster(ctx context.Context, fn func(context.Context, *redis.Client) error) error
 }
 
-// sharded is what a *redis.Ring has too.
+// sharded is also implemented by a *redis.Ring.
 type sharded interface {
 	ForEachShard(ctx context.Context, fn func(context.Context, *redis.Client) error) error
 }
 
-// reloading is a client that can be asked to read the slots of the cluster again.
+// reloading is implemented by a client that can reload the slots of the cluster.
 type reloading interface{ ReloadState(ctx context.Context) }
 
-// Dial makes a client for a redis:// or rediss:// URL, one of a cluster if the server belongs to one.
+// Dial makes a client for a redis:// or rediss:// URL; a cluster client if the server belongs to a cluster.
 func Dial(ctx context.Context, url string) (redis.UniversalClient, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
@@ -57,14 +57,13 @@ func clusterOptions(o *redis.Options) *redis.ClusterOptions {
 		Addrs: []string{o.Addr}, Username: o.Username, Password: o.Password, TLSConfig: config,
 		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
 		ContextTimeoutEnabled: true,
-		// The default is a minute, for which a client asks a master that is gone.
+		// With the default of a minute, a client keeps asking a master that is gone for that long.
 		ClusterStateReloadInterval: time.Second,
 	}
 }
 
-// CheckClient returns an error for a client that cannot keep state in one place. bounded reports whether calls
-// through the client are known to end with their context; of a type that embeds a client it is not known, and taken
-// to be so.
+// CheckClient returns an error for a client that does not keep all state in one place. bounded reports whether calls of
+// the client are known to end with their context; for a type that embeds a client it is unknown, and true is returned.
 func CheckClient(client redis.UniversalClient) (bounded bool, err error) {
 	if nilcheck.IsNil(client) {
 		return true, errors.New("client is nil: make one with redis.NewUniversalClient")
@@ -83,7 +82,7 @@ func CheckClient(client redis.UniversalClient) (bounded bool, err error) {
 	return bounded, nil
 }
 
-// CheckWait returns an error if WAIT through a client would not reach the server that ran a script.
+// CheckWait returns an error if WAIT through a client would not reach the server that ran the script.
 func CheckWait(client redis.UniversalClient, servers []Server) error {
 	if _, ok := client.(clustered); !ok && servers[0].Cluster {
 		return errors.New("WAIT would not reach the master of a key through this client of a cluster: use a *redis.ClusterClient, or a type that embeds one")
@@ -91,7 +90,7 @@ func CheckWait(client redis.UniversalClient, servers []Server) error {
 	return nil
 }
 
-// Master returns a client of the server that has a key.
+// Master returns a client of the server that holds a key.
 func Master(ctx context.Context, client redis.UniversalClient, key string) (redis.UniversalClient, error) {
 	cluster, ok := client.(clustered)
 	if !ok {

@@ -13,32 +13,32 @@ import (
 // Runner runs scripts.
 type Runner struct {
 	Client redis.UniversalClient
-	// Patience is how long a call is repeated after transient errors. 0 is until its context ends.
+	// Patience is how long a call is repeated after transient errors. 0 means until its context ends.
 	Patience time.Duration
 	// Replicas is how many replicas must have what a script wrote, and ReplicaTimeout how long a call waits for them.
 	Replicas       int
 	ReplicaTimeout time.Duration
 }
 
-// TooFew is the error of a call that fewer replicas have than were asked for.
+// TooFew is the error of a call that fewer replicas have confirmed than required.
 type TooFew struct{ Have, Want int64 }
 
 func (e TooFew) Error() string {
 	return fmt.Sprintf("%d of %d replicas have confirmed it: it may be kept, or not", e.Have, e.Want)
 }
 
-// Run runs a script on the server that has keys, until it has an answer, Patience or ctx ends, or the error is one
-// that stays. The answer nil of a script is nil. unsure reports that an attempt may have been applied without its
-// answer being known.
+// Run runs a script on the server that holds keys, until it gets an answer, Patience or ctx ends, or an error is
+// permanent. A nil answer of a script is returned as nil. unsure reports that an attempt may have been applied although
+// its answer is unknown.
 //
-// Every script may run more than once: go-redis repeats a request whose answer was lost, Run repeats it after that,
-// and the waiting for replicas repeats it too. So a script must recognize its repeat, or do no harm by it.
+// A script may run more than once: go-redis repeats a request whose answer was lost, Run repeats it after that, and the
+// wait for replicas repeats it too. So a script must detect repeats, or be idempotent.
 func (r *Runner) Run(ctx context.Context, s *redis.Script, keys []string, args ...any) (answer any, unsure bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
 	pause, until := 2*time.Millisecond, time.Now().Add(r.Patience)
-	var before error // of the attempt before, which says why there was another
+	var before error // error of the previous attempt, the reason for this one
 	for {
 		var ran bool
 		if r.Replicas > 0 {
@@ -51,14 +51,14 @@ func (r *Runner) Run(ctx context.Context, s *redis.Script, keys []string, args .
 		}
 		unsure = unsure || ran || !Refused(err)
 		switch {
-		case ctx.Err() != nil && before != nil && !ran && !Refused(err): // it was cut
+		case ctx.Err() != nil && before != nil && !ran && !Refused(err): // this attempt was cut short
 			return nil, unsure, fmt.Errorf("%w, after: %w", context.Cause(ctx), before)
 		case !Transient(err) || r.Patience > 0 && time.Now().After(until):
 			return nil, unsure, err
 		}
 		before = err
 		if c, ok := r.Client.(reloading); ok {
-			c.ReloadState(ctx) // the client itself would wait for its next turn
+			c.ReloadState(ctx) // the client would wait until its next interval
 		}
 		timer := time.NewTimer(pause/2 + rand.N(pause))
 		select {
@@ -71,11 +71,11 @@ func (r *Runner) Run(ctx context.Context, s *redis.Script, keys []string, args .
 	}
 }
 
-// replicated runs a script, and waits on the same connection until replicas have what it wrote: WAIT is about the
-// writes of its connection, so both go in one pipeline. An answer nil says that nothing was written. ran reports that
-// the script has run, also if there is an error: of WAIT, or of a later attempt.
+// replicated runs a script and waits on the same connection until replicas have its writes: WAIT covers the writes of
+// its own connection, so both go in one pipeline. A nil answer means that nothing was written. ran reports that the
+// script has run, even if WAIT, or a later attempt, returned an error.
 func (r *Runner) replicated(ctx context.Context, s *redis.Script, keys []string, args []any) (result any, ran bool, err error) {
-	c, err := Master(ctx, r.Client, keys[0]) // WAIT has no key by which the client of a cluster would find it
+	c, err := Master(ctx, r.Client, keys[0]) // WAIT has no key by which a cluster client could find the server
 	if err != nil {
 		return nil, false, err
 	}
@@ -85,7 +85,7 @@ func (r *Runner) replicated(ctx context.Context, s *redis.Script, keys []string,
 	}
 	for {
 		var answer, have *redis.Cmd
-		wait := min(max(time.Until(until)/2, time.Millisecond), 500*time.Millisecond) // well below the time-out of a read
+		wait := min(max(time.Until(until)/2, time.Millisecond), 500*time.Millisecond) // well below the read time-out
 		_, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
 			if source {
 				answer = s.Eval(ctx, p, keys, args...)

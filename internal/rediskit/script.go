@@ -8,25 +8,25 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Kind is the list of flags of a script. A script cannot be loaded without one, so that each decides what happens on a
-// server whose memory is full: what makes room, looks inside or opens must run there.
+// Kind is the set of flags of a script. A script cannot be loaded without a Kind, because the flags decide what happens
+// on a server whose memory is full: scripts that free memory, inspect or open must run there.
 type Kind string
 
 const (
-	// Reads is the kind of a script that writes nothing; the server refuses its writes. Redis 7.0.0 runs it at full
-	// memory because of allow-oom only, later versions because of no-writes, too.
+	// Reads is for scripts that write nothing; the server refuses their writes. At full memory Redis 7.0.0 runs them
+	// only because of allow-oom, later versions because of no-writes too.
 	Reads Kind = "no-writes,allow-oom"
-	// Writes is the kind of a script that also runs at full memory, though it writes: what it removes, settles or opens
-	// is worth the few bytes that it may add. A replica refuses it, so it is also for reads that must not be old.
+	// Writes is for scripts that must also run at full memory although they write: they remove, settle or open
+	// something, which is worth the few bytes that they may add. A replica refuses such a script, so it is also for
+	// reads that must not be stale.
 	Writes Kind = "allow-oom"
-	// Adds is the kind of a script that a server refuses before its first line while memory is full: it adds what
+	// Adds is for scripts that the server refuses before their first line while its memory is full: they add data that
 	// callers can keep or send later.
 	Adds Kind = ""
 )
 
-// Load returns a script of files, the parts lua/<name>.lua one after the other behind the first line, which has the
-// flags. A part that is missing, or that has a first line of flags of its own, is a mistake in the program: Load
-// panics.
+// Load returns a script made of files: the parts lua/<name>.lua in order, behind a first line with the flags. A missing
+// part, or one that begins with flags, is a programming error: Load panics.
 func (k Kind) Load(files fs.FS, names ...string) *redis.Script {
 	return redis.NewScript(k.source(files, names...))
 }

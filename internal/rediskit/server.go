@@ -12,22 +12,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Server is what is known of the settings of a server. "" is what could not be read: managed services refuse CONFIG.
+// Server holds the settings of a server. "" means that a setting could not be read: managed services refuse CONFIG.
 type Server struct {
-	Addr     string // "" unless it is a master of a cluster
+	Addr     string // "" except for masters of a cluster
 	Cluster  bool
 	Version  string
 	Role     string // master or slave
 	Eviction string // maxmemory-policy
 	AOF      string // "1" or "0"
 	FSync    string // appendfsync
-	Save     string // "" also if there are no snapshots: see SaveRead
+	Save     string // "" also without snapshots: see SaveRead
 	SaveRead bool
-	Replicas string // how many are connected
+	Replicas string // number of connected replicas
 }
 
-// Examine reads the settings of the server, of a cluster those of all masters in the order of their addresses. It
-// returns at least one, or an error.
+// Examine reads the settings of the server, or of all masters of a cluster in the order of their addresses. It returns
+// at least one, or an error.
 func Examine(ctx context.Context, client redis.UniversalClient) ([]Server, error) {
 	cluster, ok := client.(clustered)
 	if !ok {
@@ -55,7 +55,7 @@ func Examine(ctx context.Context, client redis.UniversalClient) ([]Server, error
 	return all, errors.Join(append(errs, err)...)
 }
 
-// Judge joins the errors of a judgement of each server, with its address if it has one.
+// Judge joins the errors that judge returns for the servers, with the address of each if it has one.
 func Judge(servers []Server, judge func(s *Server) error) error {
 	var errs []error
 	for i := range servers {
@@ -83,15 +83,15 @@ func examine(ctx context.Context, c redis.UniversalClient) (s Server, err error)
 		Cluster: info["cluster_enabled"] == "1", Version: info["redis_version"], Role: info["role"],
 		Eviction: info["maxmemory_policy"], AOF: info["aof_enabled"], Replicas: info["connected_slaves"],
 	}
-	if s.FSync, _, err = setting(ctx, c, "appendfsync"); err != nil { // "" is unknown: it is never empty
+	if s.FSync, _, err = setting(ctx, c, "appendfsync"); err != nil { // "" means unknown: the setting is never empty
 		return s, err
 	}
 	s.Save, s.SaveRead, err = setting(ctx, c, "save")
 	return s, err
 }
 
-// setting is one of CONFIG. read is false if the server refuses to tell it, which is not the same as an error: that
-// may hide that the server keeps nothing.
+// setting reads one setting by CONFIG GET. read is false if the server refuses that. Another error is returned, because
+// ignoring it could hide that the server keeps nothing.
 func setting(ctx context.Context, c redis.UniversalClient, name string) (text string, read bool, err error) {
 	answer, err := c.Do(ctx, "CONFIG", "GET", name).Result()
 	switch {
@@ -111,16 +111,16 @@ func setting(ctx context.Context, c redis.UniversalClient, name string) (text st
 	return text, read, nil
 }
 
-// Old returns an error if the server cannot run the scripts. An unknown version is tried.
+// Old returns an error if the server is too old for the scripts. An unknown version is accepted.
 func (s *Server) Old() error {
-	text, _, _ := strings.Cut(s.Version, ".") // a version without a dot is all major
+	text, _, _ := strings.Cut(s.Version, ".") // a version without a dot is only a major version
 	if major, err := strconv.Atoi(text); err == nil && major < 7 {
 		return fmt.Errorf("server is Redis %s, want 7.0 or later: its scripts have no flags; use a newer server", s.Version)
 	}
 	return nil
 }
 
-// Loses returns an error if the server takes no writes, or removes keys while it runs.
+// Loses returns an error if the server refuses writes, or removes keys while it runs.
 func (s *Server) Loses() error {
 	var errs []error
 	if s.Role == "slave" {
@@ -135,5 +135,5 @@ func (s *Server) Loses() error {
 // Evicts reports whether the server is known to remove keys without an expiry when its memory is full.
 func (s *Server) Evicts() bool { return strings.HasPrefix(s.Eviction, "allkeys") }
 
-// KeepsNothing reports whether it is known that nothing outlives the server's process.
+// KeepsNothing reports whether the server is known to keep nothing when its process ends.
 func (s *Server) KeepsNothing() bool { return s.AOF == "0" && s.SaveRead && s.Save == "" }

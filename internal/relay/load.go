@@ -6,43 +6,43 @@ import (
 )
 
 const (
-	// MaxLoad is how many keys a Loader is asked for at once.
+	// MaxLoad is the maximum number of keys passed to a Loader at once.
 	MaxLoad = 1000
-	// halvings is how often a Loader can fail, each time for half as many keys, before the cause is the Loader and
-	// not a key: MaxLoad keys are one key after ten.
+	// halvings is the number of failures in a row, each with half as many keys, after which the cause must be the
+	// Loader and not a key: ten halvings reduce MaxLoad keys to one.
 	halvings = 12
 )
 
-// Loads decides for how many keys a Loader is asked. After an error it is asked for half of the keys, until the
-// key that it fails for is alone and waits alone. While it fails for every key, all keys wait.
+// Loads decides how many keys to pass to a Loader. After an error it passes half as many, until a key for which the
+// Loader fails is alone, and waits alone. While the Loader fails for every key, all keys wait.
 type Loads struct {
 	Failures int // in a row
 
 	most int   // keys, 0: MaxLoad
-	size int64 // of a document, about
+	size int64 // average size of a document
 }
 
 func (l *Loads) limit() int { return cmp.Or(l.most, MaxLoad) }
 
-// Most is for how many keys to ask, at least one, where there is room for so many bytes.
+// Most returns how many keys to load, at least one, if there is room for this many bytes.
 func (l *Loads) Most(room int64) int {
 	return int(min(int64(l.limit()), max(1, room/max(1, l.size))))
 }
 
-// Loaded notes that the Loader has answered for n keys with documents of so many bytes in all.
+// Loaded records that the Loader has returned documents for n keys with this many bytes in total.
 func (l *Loads) Loaded(n int, bytes int64) {
 	l.most, l.Failures = min(2*l.limit(), MaxLoad), 0
 	l.size = max(l.size/2, bytes/int64(n))
 }
 
-// Failed notes an error about n keys. down reports that the Loader fails whatever it is asked for.
+// Failed records an error for n keys. down reports that the Loader fails for all keys.
 func (l *Loads) Failed(n int) (down bool) {
 	l.most = max(1, n/2)
 	l.Failures++
 	return l.Failures > halvings
 }
 
-// Answered checks the keys of what a Loader has returned: each was asked for, and comes once.
+// Answered checks that each key returned by a Loader was asked for, and comes once.
 func Answered(asked, answered []string) error {
 	open := make(map[string]bool, len(asked))
 	for _, key := range asked {

@@ -1,9 +1,9 @@
 package relay
 
-// Verdict is what follows for a record from the outcomes of its actions. Of several the highest counts.
+// Verdict is the consequence of an outcome for a record. If a record has several actions, the highest verdict counts.
 type Verdict uint8
 
-// Verdicts, and how a record is settled by them.
+// The verdicts, and how a record is settled by each.
 const (
 	Confirmed Verdict = iota // done: deleted from the back end
 	Returned                 // unsent: given back as it was
@@ -11,8 +11,8 @@ const (
 	Refused                  // never succeeds: a dead letter, or parked
 )
 
-// Settle says how the lease of a key ends whose records have these verdicts, in their order: so many of the first are
-// confirmed, and the first of the others decides. Records behind it wait behind it.
+// Settle returns how to end the lease of a key whose records, in order, have these verdicts: how many of the first are
+// confirmed, and the verdict of the next one, which decides. Records behind it wait.
 func Settle(records []Verdict) (confirmed int, v Verdict) {
 	for i, v := range records {
 		if v != Confirmed {

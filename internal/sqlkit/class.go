@@ -6,30 +6,30 @@ import (
 	"strings"
 )
 
-// Class is what a caller can do about an error of a database.
+// Class groups errors of databases by what a caller can do about them.
 type Class uint8
 
 // The classes.
 const (
-	Other       Class = iota // nothing is known
-	Undone                   // the database has undone the transaction for a reason that passes
-	Duplicate                // another process has just created or inserted the same
-	Busy                     // other connections are using the file, and the busy time-out is over
+	Other       Class = iota // unknown
+	Undone                   // the database has undone the transaction for a temporary reason
+	Duplicate                // another process has just created or inserted the same object
+	Busy                     // other connections use the file, and the busy time-out is over
 	LockTimeout              // a lock was not granted within the lock_timeout
 	NoTable                  // a table is missing
-	OtherTable               // a table is another one: it has other columns
-	Denied                   // the role lacks rights, or the file can only be read
-	Standby                  // the server can only be read
+	OtherTable               // a table has other columns than expected
+	Denied                   // the role lacks rights, or the file is read-only
+	Standby                  // the server is read-only
 	Full                     // the disk is full
 )
 
-// String returns a word for logs.
+// String returns the class as a word for logs.
 func (c Class) String() string {
 	return [...]string{"other", "undone", "duplicate", "busy", "lock timeout", "no table", "other table", "denied", "standby", "full"}[c]
 }
 
-// kinds are the classes by what databases say. States are SQLSTATEs, or how they begin; codes are the primary result
-// codes of SQLite, and words what it says, which all of its drivers pass on. The first row that fits counts.
+// kinds assigns classes to errors of databases. states are SQLSTATEs or their prefixes; codes are primary result codes
+// of SQLite; words are parts of its messages, which all of its drivers pass on. The first match counts.
 var kinds = []struct {
 	class  Class
 	states []string
@@ -68,7 +68,7 @@ func Classify(err error) Class {
 	return Other
 }
 
-// Advice says what to do about an error, in words that go before it, "" if nothing is known.
+// Advice returns what to do about an error, as a prefix for it, "" if nothing is known.
 func Advice(err error) string {
 	switch Classify(err) {
 	case Busy:
@@ -83,13 +83,13 @@ func Advice(err error) string {
 	return ""
 }
 
-// codedError is an error of a driver of SQLite, stateError one of PostgreSQL.
+// codedError is an error of an SQLite driver, stateError one of a PostgreSQL driver.
 type (
 	codedError interface{ Code() int }
 	stateError interface{ SQLState() string }
 )
 
-// State is the SQLSTATE of an error of a driver, "" if it has none.
+// State returns the SQLSTATE of an error of a driver, "" if it has none.
 func State(err error) string {
 	if known := stateError(nil); errors.As(err, &known) {
 		return known.SQLState()

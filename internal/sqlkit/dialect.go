@@ -8,43 +8,43 @@ import (
 	"strings"
 )
 
-// Dialect is one kind of database. Nothing changes its fields but tests.
+// Dialect describes one kind of database. Its fields are constant except in tests.
 type Dialect struct {
-	// Name is the first word of what the server says it is, in lower case.
+	// Name is the first word of the server's version text, in lower case.
 	Name string
-	// Version is the query for what the server says it is.
+	// Version is the query for the server's version text.
 	Version string
-	// Now is an expression: milliseconds since 1970, by the clock of the database.
+	// Now is an expression for milliseconds since 1970, by the clock of the database.
 	Now string
-	// Dollar: arguments are $1, $2; otherwise they stay ?1, ?2.
+	// Dollar: arguments are written $1, $2; otherwise ?1, ?2.
 	Dollar bool
 	// Begin starts a transaction that writes.
 	Begin string
-	// Alone is run first in a transaction that changes tables: it waits for other processes that change the same ones,
-	// and bounds the wait for {patience}. "" where Begin does that.
+	// Alone runs first in a transaction that changes tables: it waits for other processes that change the same tables,
+	// and limits the later wait for a table to {patience}. "" if Begin does that.
 	Alone string
-	// Server: connections are many and writers lock rows. Otherwise a writer locks all there is, so a connection that
-	// is kept would starve others.
+	// Server: there are many connections, and writers lock rows. Otherwise a writer locks the whole database, so a
+	// connection that is kept would starve others.
 	Server bool
-	// Schemas: the name of a table may have a schema before it.
+	// Schemas: a table name may have a schema in front.
 	Schemas bool
-	// Missing is the query for those of the names in a list, ?1, that are neither tables, indexes nor sequences.
+	// Missing is the query for those of the names in the list ?1 that are not tables, indexes or sequences.
 	Missing string
-	// MissingHint says why a table that was created may be missing.
+	// MissingHint explains why a table that was created may be missing.
 	MissingHint string
-	// In returns the condition that follows a column: its value is in a list of a type.
+	// In returns the condition, to be put behind a column, that its value is in a list of a type.
 	In func(argument, kind string) string
-	// Rows returns rows that are made of arguments, from number first on, as a table: its name, then for each column
-	// its name and type. Its column n counts the rows.
+	// Rows returns a table expression made of arguments, starting with the argument number first. Its parameters are
+	// the name of the table, then the name and type of each column. The column n counts the rows.
 	Rows func(first int, name string, columns ...[2]string) string
-	// Values returns these arguments. A value is nil, an int64 or a string.
+	// Values returns the arguments for Rows. A value is nil, an int64 or a string.
 	Values func(columns ...[]any) []any
 }
 
-// All are the dialects that there are.
+// All are the supported dialects.
 var All = []*Dialect{&PostgreSQL, &SQLite}
 
-// Named returns a dialect by its name. The error names the constants of a package.
+// Named returns a dialect by its name. Its error names the constants of the package pkg.
 func Named(name, pkg string) (*Dialect, error) {
 	for _, d := range All {
 		if d.Name == name {
@@ -60,10 +60,10 @@ func Named(name, pkg string) (*Dialect, error) {
 	return nil, fmt.Errorf("the dialect %q is not known: use %s.PostgreSQL or %[2]s.SQLite", name, pkg)
 }
 
-// onServer is a part of a statement for databases that are servers: locks of rows.
+// onServer matches a part of a statement that only servers have, such as locks of rows.
 var onServer = regexp.MustCompile(`\{server: ([^}]*)\}`)
 
-// Text returns a statement for a table, or for tables whose names begin with it.
+// Text returns a statement for a table, or for tables with that prefix.
 func (d *Dialect) Text(statement, table string) string {
 	if strings.Contains(statement, "{server: ") {
 		part := ""
@@ -79,10 +79,10 @@ func (d *Dialect) Text(statement, table string) string {
 	return statement
 }
 
-// ErrDialect says that a dialect is not that of the database.
+// ErrDialect: the dialect is not that of the database.
 var ErrDialect = errors.New("the Dialect is the wrong one")
 
-// Recognize refuses a server of another kind.
+// Recognize returns an error if the server is of another kind.
 func (d *Dialect) Recognize(ctx context.Context, db Queryer) error {
 	var says string
 	if err := One(ctx, db, &says, d.Version); err != nil {
@@ -99,12 +99,12 @@ func (d *Dialect) Recognize(ctx context.Context, db Queryer) error {
 	return nil
 }
 
-// NotThere returns those of names that are neither tables, indexes nor sequences. It takes no lock on them.
+// NotThere returns those of names that are not tables, indexes or sequences. It takes no lock on them.
 func (d *Dialect) NotThere(ctx context.Context, db Queryer, names ...string) ([]string, error) {
 	return Texts(ctx, db, d.Text(d.Missing, ""), d.Values(Anys(names))...)
 }
 
-// Anys returns values as arguments, or as a column of them.
+// Anys converts values to arguments, or to a column of them.
 func Anys[T any](values []T) []any {
 	all := make([]any, len(values))
 	for i, v := range values {
@@ -115,8 +115,8 @@ func Anys[T any](values []T) []any {
 
 var plainName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]{0,62}\.)?[A-Za-z_][A-Za-z0-9_]*$`)
 
-// PlainName reports whether a name, perhaps behind a schema and a dot, has only letters, digits and underscores, and is
-// not longer than longest without the schema. A plain name is written into statements as it is.
+// PlainName reports whether a name, with an optional schema and dot, has only letters, digits and underscores, and is
+// at most longest bytes long without the schema. A plain name is written into statements without quotes.
 func PlainName(name string, longest int) bool {
 	return plainName.MatchString(name) && len(name)-strings.IndexByte(name, '.')-1 <= longest
 }

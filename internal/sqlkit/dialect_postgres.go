@@ -12,8 +12,8 @@ var PostgreSQL = Dialect{
 	Now:     `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
 	Dollar:  true,
 	Begin:   `BEGIN ISOLATION LEVEL READ COMMITTED`,
-	// Two that migrate wait for each other, and no writer behind them, so that may take longer than the wait for a
-	// table.
+	// Two migrating processes wait for each other, and no writer waits behind them, so this wait may be longer than
+	// that for a table.
 	Alone: `DO $$ DECLARE patience text := current_setting('lock_timeout'); BEGIN
 		` + Patience("30s") + `
 		PERFORM pg_advisory_xact_lock(hashtextextended('{t}', {lock}));
@@ -33,8 +33,8 @@ var PostgreSQL = Dialect{
 	Values: arrays,
 }
 
-// Patience is a statement of PL/pgSQL that bounds the wait for locks, in a session whose own bound, the variable
-// patience, is none.
+// Patience returns a PL/pgSQL statement that bounds the wait for locks, in a session without its own bound (the
+// variable patience is '0').
 func Patience(limit string) string {
 	return `PERFORM set_config('lock_timeout', '` + limit + `', true) WHERE patience = '0';`
 }

@@ -10,7 +10,7 @@ var SQLite = Dialect{
 	Name:    "sqlite",
 	Version: `SELECT 'SQLite ' || sqlite_version()`,
 	Now:     `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`,
-	// It writes from the beginning: a transaction that begins with reading fails at its first write, however long the
+	// The transaction writes from the beginning: one that begins with a read fails at its first write, however long the
 	// busy time-out is.
 	Begin: `BEGIN IMMEDIATE`,
 	Missing: `SELECT value ->> 0 FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type IN ('table', 'index')

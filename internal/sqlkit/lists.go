@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// arrays writes an array for each column, as PostgreSQL reads it from text, which all drivers pass on.
+// arrays returns an array for each column, in PostgreSQL's text form, which all drivers pass on.
 func arrays(columns ...[]any) []any {
 	args := make([]any, len(columns))
 	for i, column := range columns {
@@ -55,7 +55,7 @@ func arrayElement(b *strings.Builder, v any) {
 	}
 }
 
-// jsonRecords writes one array of arrays for json_each.
+// jsonRecords returns one array of arrays for json_each.
 func jsonRecords(columns ...[]any) []any {
 	b := []byte{'['}
 	for i := range columns[0] {
@@ -70,7 +70,7 @@ func jsonRecords(columns ...[]any) []any {
 			case int64:
 				b = strconv.AppendInt(b, v, 10)
 			case string:
-				text, _ := json.Marshal(v) // a string that is UTF-8 always has a form
+				text, _ := json.Marshal(v) // a valid UTF-8 string can always be encoded
 				b = append(b, text...)
 			}
 		}

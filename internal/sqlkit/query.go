@@ -71,9 +71,8 @@ func Each(ctx context.Context, db Queryer, scan func(*sql.Rows) error, query str
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// OnConn calls f with a connection of its own. After an error the connection is not used
-// again: it may lead to a server that has become read-only by a failover (SQLSTATE 25006), or to none, and
-// whatever the reason, making another costs little.
+// OnConn calls f with its own connection. After an error the connection is dropped: its server may have become
+// read-only by a failover (SQLSTATE 25006), or may be gone, and a new connection costs little.
 func OnConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
 	c, err := Conn(ctx, db)
 	if err != nil {
@@ -87,10 +86,10 @@ func OnConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
 	return nil
 }
 
-// ConnPatience is how long a connection is waited for.
+// ConnPatience is the maximum wait for a connection.
 const ConnPatience = 5 * time.Second
 
-// Conn waits for a connection of a pool.
+// Conn waits for a connection from a pool.
 func Conn(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	within, cancel := context.WithTimeout(ctx, ConnPatience)
 	defer cancel()
@@ -101,12 +100,12 @@ func Conn(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	return c, err
 }
 
-// Drop has the pool forget a connection.
+// Drop removes a connection from its pool.
 func Drop(c *sql.Conn) {
-	_ = c.Raw(func(any) error { return driver.ErrBadConn }) // it returns that very error
+	_ = c.Raw(func(any) error { return driver.ErrBadConn }) // Raw returns this error
 }
 
-// InTransaction calls f in a transaction, which begin starts and which may write from its beginning, and commits.
+// InTransaction calls f in a transaction started by begin, which may write from its beginning, and commits it.
 func InTransaction(ctx context.Context, db *sql.DB, begin string, f func(*sql.Conn) error) error {
 	return OnConn(ctx, db, func(c *sql.Conn) error {
 		if _, err := c.ExecContext(ctx, begin); err != nil {
@@ -119,7 +118,7 @@ func InTransaction(ctx context.Context, db *sql.DB, begin string, f func(*sql.Co
 		if err != nil {
 			undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()
-			_, _ = c.ExecContext(undo, `ROLLBACK`) // the connection is dropped as well
+			_, _ = c.ExecContext(undo, `ROLLBACK`) // the connection is also dropped
 		}
 		return err
 	})

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	busyPatience = 5 * time.Second // how long a file that is in use is waited for, at least
+	busyPatience = 5 * time.Second // minimum wait for a file that is in use
 	busyRests    = 50 * time.Millisecond
 	undoneTries  = 10
 	undoneRests  = 5 * time.Millisecond // after the first; then twice, three times as long
 )
 
-// Retry calls f, which executes one statement or one transaction, again if the database has undone it: Undone, and what
-// also names, up to ten times; Busy until five seconds have passed. The time-out of a driver of SQLite is not enough: a
-// process that opens a new file while another one makes it a file with a log gets "database is locked" at once. When
-// ctx ends meanwhile the error has both reasons.
+// Retry calls f, which executes one statement or one transaction. It calls f again if the database has undone the work:
+// for Undone and the classes in also, up to ten times; for Busy, until five seconds have passed. The time-out of an
+// SQLite driver is not enough: a process that opens a new file while another one switches it to WAL gets "database is
+// locked" at once. If ctx ends during the retries, the error has both causes.
 func Retry(ctx context.Context, f func() error, also ...Class) error {
 	var last error
 	for n, began := 1, time.Now(); ; n++ {
@@ -44,7 +44,7 @@ func Retry(ctx context.Context, f func() error, also ...Class) error {
 	}
 }
 
-// Exec executes a statement on its own, by Retry, and returns how many rows it has changed.
+// Exec executes a statement with Retry, outside of a transaction, and returns how many rows it changed.
 func Exec(ctx context.Context, db *sql.DB, statement string, args ...any) (n int64, err error) {
 	err = Retry(ctx, func() error {
 		done, err := db.ExecContext(ctx, statement, args...)
@@ -59,19 +59,20 @@ func Exec(ctx context.Context, db *sql.DB, statement string, args ...any) (n int
 
 // Migration changes tables.
 type Migration struct {
-	// Table and Lock name the lock of those that migrate the same.
+	// Table and Lock identify the lock shared by processes that make the same migration.
 	Table string
 	Lock  int
-	// Patience bounds the wait for a table in a session without a lock_timeout: "2s".
+	// Patience bounds the wait for a table in a session without a lock_timeout, for example "2s".
 	Patience string
-	// Settled reports whether nothing needs to be changed. It takes no lock for which a writer would have to wait.
+	// Settled reports whether nothing needs a change. It must not take a lock for which a writer would have to wait.
 	Settled func(ctx context.Context, db Queryer) (bool, error)
-	// Change runs in a transaction, one process at a time. Others may have changed all since Settled was called.
+	// Change runs in a transaction, in one process at a time. Another process may have made the change since Settled
+	// was called.
 	Change func(ctx context.Context, c *sql.Conn) error
 }
 
 // Migrate changes tables in one transaction, or does nothing if they are settled. It refuses a database of another
-// kind. A process that ends at any line has changed nothing, or all.
+// kind. A process that dies at any point has changed nothing, or everything.
 func (d *Dialect) Migrate(ctx context.Context, db *sql.DB, m Migration) error {
 	return Retry(ctx, func() error {
 		if err := d.Recognize(ctx, db); err != nil {
@@ -91,7 +92,7 @@ func (d *Dialect) Migrate(ctx context.Context, db *sql.DB, m Migration) error {
 	}, Duplicate)
 }
 
-// AloneText returns the statement of Alone for a migration.
+// AloneText returns the statement Alone for a migration.
 func (d *Dialect) AloneText(m Migration) string {
 	return d.Text(strings.NewReplacer("{lock}", fmt.Sprint(m.Lock), "{patience}", m.Patience).Replace(d.Alone), m.Table)
 }

@@ -131,7 +131,7 @@ func (q *Queue) Drop(ctx context.Context, keys ...string) (int, error) {
 	return q.administer(ctx, makes, keys, "", func(now time.Time) int { return q.book.Drop(now, keys) })
 }
 
-// administer changes keys, each of which may get a reason, and writes their states.
+// administer changes keys and writes their states. reason is the reason that each key may get.
 func (q *Queue) administer(ctx context.Context, u use, keys []string, reason string, do func(now time.Time) int) (int, error) {
 	c, err := q.change(ctx, u, 0, nil)
 	for size := 0; err == nil; { // until there is room for the states that the keys have now

@@ -99,7 +99,7 @@ func (q *Queue) compact() error {
 		if !crowded {
 			return nil
 		}
-		if !nothing { // otherwise every later change is written to a later segment
+		if !nothing { // an empty book needs no move: new keys depend on later segments only
 			q.setMoving(true)
 			err := q.move(oldest)
 			q.setMoving(false)

@@ -231,7 +231,7 @@ func (c *call) opens(size int) error {
 	return c.write(kindOpen, b)
 }
 
-// mend cuts off everything behind the end of the log.
+// Everything behind the end of the log is cut off.
 func (r *recovery) mend() error {
 	gone := slices.Concat(r.old, r.empty)
 	slices.Reverse(r.cut) // from the end, so that a crash leaves no gap

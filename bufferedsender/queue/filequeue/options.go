@@ -59,7 +59,7 @@ func (o *Options) withDefaults() (Options, error) {
 		errs = append(errs, fmt.Errorf("SegmentBytes is %d: use %d to %d, or 0 for %d", set.SegmentBytes, minSegment, maxSegment, defaultSegment))
 	}
 	if len(set.Index) > maxIndex || len(set.Endpoint) > maxEndpoint {
-		errs = append(errs, fmt.Errorf("the Index has %d bytes and the Endpoint %d: %d and %d at the most", len(set.Index), len(set.Endpoint), maxIndex, maxEndpoint))
+		errs = append(errs, fmt.Errorf("the Index has %d bytes and the Endpoint %d, want at most %d and %d", len(set.Index), len(set.Endpoint), maxIndex, maxEndpoint))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return set, fmt.Errorf("filequeue: %w", err)

@@ -9,70 +9,59 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Backend is what the tests know of a back end: how to get a queue of it, and what it
-// declares to have.
+// Backend describes a back end to the suite: how to make a queue, and its capabilities.
 type Backend struct {
-	// Run calls body once, with a queue that is new and empty, and returns when body has.
-	// Afterwards it closes what it has opened and removes what it has stored. Bubble makes one for back
-	// ends that keep time by package time.
+	// Run calls body once, with a new, empty queue, and returns after body. Then it closes what it opened and removes
+	// what it stored. For back ends that take the time from package time, use Bubble.
 	Run func(t *testing.T, c Config, body func(t *testing.T, h *Harness))
 
-	// Durable: what Append has acknowledged outlives the object. Harness.Reopen is set.
+	// Durable: acknowledged records survive the object. Harness.Reopen is set.
 	Durable bool
-	// Shared: several objects work on the same storage at once, those of other processes
-	// among them. Harness.Second is set.
+	// Shared: several objects, also of different processes, use the same storage at once. Harness.Second is set.
 	Shared bool
-	// Sharded: keys have an order among those of a shard only, and Keys and Bytes of a
-	// reservation, places of suspects, and PileLimit are counted over shards in an order that the
-	// back end chooses. Harness.Together is set, and the tests of order, of bytes and of suspects
-	// use its keys only.
+	// Sharded: keys are ordered within their shard only. Keys and Bytes of a reservation, places of suspects, and
+	// PileLimit are counted over shards in an order that the back end chooses. Harness.Together is set, and the tests
+	// of order, bytes and suspects use its keys only.
 	Sharded bool
-	// Limited: Config.MaxKeys and Config.MaxBytes are kept.
+	// Limited: the back end enforces Config.MaxKeys and Config.MaxBytes.
 	Limited bool
-	// LeasesEnd: a queue that is opened again has no leases; all of them have run out at
-	// the moment of the opening. Otherwise they last as long as was asked for.
+	// LeasesEnd: all leases run out when a queue is opened again. Otherwise they last as long as requested.
 	LeasesEnd bool
-	// CountsEnd: the counters of Stats begin at zero when the queue is opened again.
+	// CountsEnd: the counters of Stats start at zero when the queue is opened again.
 	CountsEnd bool
 }
 
-// Config is what a test asks of a new queue.
+// Config holds the bounds of a new queue.
 type Config struct {
-	// MaxKeys and MaxBytes bound what is in it; 0 means that it is not bounded. They are set for
-	// Limited back ends only.
+	// MaxKeys and MaxBytes are the bounds; 0 means none. They are set for Limited back ends only.
 	MaxKeys  int
 	MaxBytes int64
 }
 
-// Harness is one queue, and what else a test needs around it.
+// Harness is one queue with the tools of a test.
 type Harness struct {
-	// Queue is the queue. It implements Admin, Membership and Exchanger, too.
+	// Queue is the queue under test. It also implements Admin, Membership and Exchanger.
 	Queue queue.Queue
-	// Now is the time by the clock of the back end. It stands still while a test makes its calls and
-	// passes by Sleep only: that makes every result predictable. A back end with a clock of
-	// its own, a server's, needs a hook for tests that sets it.
+	// Now returns the time by the clock of the back end. It advances by Sleep only, so that every result is
+	// predictable. A back end with a clock of its own, such as a server, needs a test hook that sets it.
 	Now func() time.Time
-	// Sleep lets d pass by the clock of the back end, without waiting that long.
+	// Sleep advances the clock of the back end by d, without waiting that long.
 	Sleep func(d time.Duration)
-	// Await waits until cond holds that is going to by itself, because of another goroutine
-	// of the back end, and returns whether it does. It gives up after a time that is
-	// generous. cond may be called often, on the goroutine of the test.
+	// Await waits until cond holds, which a goroutine of the back end must bring about, and returns whether it does. It
+	// gives up after a generous time. It may call cond often, on the goroutine of the test.
 	Await func(cond func() bool) bool
-	// Reopen opens the storage of Queue again as after a crash of the process that had it,
-	// so without Close, as far as the process of the test can do that, and returns the queue, which Harness.Queue
-	// then is, too. nil if nothing survives.
+	// Reopen opens the storage of Queue again, as after a crash of its process: without Close, as far as the test
+	// process can do that. It sets Harness.Queue to the new queue and returns it. nil if nothing survives.
 	Reopen func(t *testing.T) queue.Queue
-	// Second opens one more object on the same storage. nil if there is one owner only.
+	// Second opens another object on the same storage. nil if only one owner is possible.
 	Second func(t *testing.T) queue.Queue
-	// Together returns n different keys of one shard, the same ones each time. nil means that any
-	// keys will do.
+	// Together returns n different keys of one shard, always the same ones. nil if any keys will do.
 	Together func(n int) []string
 }
 
-// Bubble makes Backend.Run of a back end that keeps time by package time: each test runs in
-// a bubble of testing/synctest, where Sleep takes no time. open makes a queue, and may
-// leave everything of the harness but Queue, Reopen and Second to Bubble. Queue is closed when the test
-// has ended.
+// Bubble returns a Backend.Run for back ends that take the time from package time. Each test runs in a testing/synctest
+// bubble, where Sleep takes no time. open makes a queue; in the Harness it must set Queue, and Reopen and Second where
+// they apply; Bubble sets the rest. It closes Queue after the test.
 func Bubble(open func(t *testing.T, c Config) *Harness) func(*testing.T, Config, func(*testing.T, *Harness)) {
 	return func(t *testing.T, c Config, body func(*testing.T, *Harness)) {
 		t.Helper()
@@ -89,7 +78,7 @@ func Bubble(open func(t *testing.T, c Config) *Harness) func(*testing.T, Config,
 	}
 }
 
-// fill sets what open may leave out, for a test in a bubble.
+// fill sets the fields that open has left out, for a test in a bubble.
 func (h *Harness) fill() {
 	if h.Now == nil {
 		h.Now = time.Now
@@ -97,7 +86,7 @@ func (h *Harness) fill() {
 	if h.Sleep == nil {
 		h.Sleep = func(d time.Duration) {
 			time.Sleep(d)
-			synctest.Wait() // timers of the same moment have done what they do
+			synctest.Wait() // lets timers of the same moment run
 		}
 	}
 	if h.Await == nil {
@@ -114,7 +103,7 @@ func (h *Harness) fill() {
 	}
 }
 
-// together is Together, or any keys.
+// together is Together, or any keys if that is nil.
 func (h *Harness) together(n int) []string {
 	if h.Together != nil {
 		return h.Together(n)

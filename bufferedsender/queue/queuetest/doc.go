@@ -1,5 +1,5 @@
-// Package queuetest is for those who write a back end of package queue: Run is the suite that every back end passes.
-// The package is experimental: its API may change in any release.
+// Package queuetest has the test suite for back ends of package queue, see Run. The package is experimental: its API
+// may change in any release.
 //
 // It imports the standard library and the contract only, so that a back end outside this
 // module can use it:
@@ -13,10 +13,11 @@
 //		})
 //	}
 //
-// ICK.md says where the suite differs from the tests of Redis::Ick, which the queue follows, and where it tests more.
+// ICK.md lists where the suite differs from the tests of Redis::Ick, whose design the queue follows, and what it tests
+// in addition.
 //
-// No test waits for a lease in real time: all time passes by Harness.Sleep.
+// No test waits for a lease in real time: Harness.Sleep advances the time.
 //
-// What a back end cannot do is declared in its Backend, and nothing is skipped: a test of something that
-// a back end does not have does not run, and is not listed.
+// A Backend declares its capabilities. Tests for a missing capability do not run and are not listed, so no test is
+// skipped.
 package queuetest

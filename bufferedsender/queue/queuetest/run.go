@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Run puts a back end through the suite: one subtest for each promise of the contract.
+// Run runs the suite against a back end: one subtest for each promise of the contract.
 func Run(t *testing.T, b Backend) {
 	for _, p := range promises() {
 		if p.needs == nil || p.needs(b) {
@@ -19,17 +19,17 @@ func Run(t *testing.T, b Backend) {
 // promise is a test of the suite.
 type promise struct {
 	name   string
-	needs  func(Backend) bool // nil: every back end
+	needs  func(Backend) bool // nil: all back ends
 	config Config
 	test   func(c *trial, b Backend)
 }
 
-// of is a promise of every back end.
+// of returns a promise for all back ends.
 func of(name string, test func(c *trial)) promise {
 	return promise{name: name, test: func(c *trial, _ Backend) { test(c) }}
 }
 
-// promises is the suite, by subject.
+// promises returns the suite, by subject.
 func promises() []promise {
 	return slices.Concat(
 		argumentPromises(), emptyPromises(),

@@ -51,8 +51,8 @@ func statsPromises() []promise {
 			c.end(queue.Release, c.take(1, "b: upload 2"), after(time.Hour))
 			equal(c, c.stats().Oldest.UnixMilli(), second.UnixMilli(), "Oldest, of a key that is not due")
 		}),
-		of("Stats say when somebody last asked for keys", func(c *trial) {
-			equal(c, c.stats().LastReserved.IsZero(), true, "nobody has asked")
+		of("Stats return the time of the last Reserve", func(c *trial) {
+			equal(c, c.stats().LastReserved.IsZero(), true, "before the first Reserve")
 			c.reserve(1)
 			at := c.h.Now()
 			c.h.Sleep(time.Second)
@@ -61,7 +61,7 @@ func statsPromises() []promise {
 	}
 }
 
-//archtest:long promises in a list, each by itself
+//archtest:long a list of independent promises
 func adminPromises() []promise {
 	return []promise{
 		of("Inspect returns entries in the order of their places, parked ones last", func(c *trial) {
@@ -86,7 +86,7 @@ func adminPromises() []promise {
 			c.inspects(queue.Inspection{Keys: []string{}})
 			c.inspects(queue.Inspection{Keys: c.keys("c", "b"), States: queue.Waiting}, "c: waiting")
 		}),
-		of("Inspect returns a hundred entries if nobody says how many", func(c *trial) {
+		of("Inspect returns a hundred entries by default", func(c *trial) {
 			var records []queue.Record
 			for i := range 120 {
 				records = append(records, upload(fmt.Sprint("many ", i), "1"))
@@ -102,7 +102,7 @@ func adminPromises() []promise {
 			c.noError(err, "Inspect")
 			equal(c, len(entries), 120, "entries")
 		}),
-		of("Inspect says who holds a key, and when a key is due", func(c *trial) {
+		of("Inspect returns the holder of a key, and when a key is due", func(c *trial) {
 			c.add(class(since(upload("a", "1"), c.h.Now().Add(-time.Minute)), 3), upload("b", "2"))
 			c.end(queue.Release, c.reserve(0, only("b")), after(time.Minute))
 			since, now := c.h.Now().Add(-time.Minute), c.h.Now()

@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-//archtest:long promises in a list, each by itself
+//archtest:long a list of independent promises
 func appendPromises() []promise {
 	return []promise{
 		of("an upload takes the place of everything that waits for its key", func(c *trial) {
@@ -80,7 +80,7 @@ func appendPromises() []promise {
 			body := []byte("1")
 			call := c.call(queue.Record{Key: "a", Op: models.ActionTypeUpload, Body: body, Class: 3})
 			c.send(call)
-			body[0] = 'x' // the queue has copied it
+			body[0] = 'x' // the queue must have copied it
 			second := c.call(upload("b", "2"), merge("a", "3"))
 			c.send(second)
 			leases := c.reserve(2)
@@ -94,7 +94,7 @@ func appendPromises() []promise {
 			if first.Seq == 0 || last.Seq <= first.Seq {
 				c.t.Fatalf("Seq %d, then %d", first.Seq, last.Seq)
 			}
-			first.Body[0] = 'x' // it is the caller's
+			first.Body[0] = 'x' // a returned body belongs to the caller
 			c.end(queue.Release, leases)
 			c.expectAny(c.reserve(2), "a: upload 1 merge 3", "b: upload 2")
 		}),
@@ -130,7 +130,7 @@ func appendPromises() []promise {
 			if _, err := c.h.Queue.Reserve(ctx, c.want(1)); !errors.Is(err, context.Canceled) {
 				c.t.Fatalf("Reserve: %v", err)
 			}
-			c.send(call) // whether it was applied or not
+			c.send(call) // whether the first call was applied or not
 			c.take(1, "a: upload 1")
 			equal(c, c.stats().Appended, 1, "Stats.Appended")
 		}),
@@ -218,9 +218,9 @@ func repeatPromises() []promise {
 	}
 }
 
-//archtest:long promises in a list, each by itself
+//archtest:long a list of independent promises
 func foldPromises() []promise {
-	// piled appends n merges to the key a, one in a call, and returns the last receipt.
+	// piled appends n merges to the key a, one in each call, and returns the last receipt.
 	piled := func(c *trial, n int) (receipt queue.Receipt) {
 		for i := range n {
 			receipt = c.add(merge("a", fmt.Sprint(i+1)))
@@ -230,7 +230,7 @@ func foldPromises() []promise {
 		}
 		return receipt
 	}
-	// folding is a call that folds a pile into one record.
+	// folding returns a call that folds a pile into one record.
 	folding := func(c *trial, p queue.Pile, body string) queue.Call {
 		call := c.call()
 		call.Folds = []queue.Fold{{
@@ -265,7 +265,7 @@ func foldPromises() []promise {
 			equal(c, len(c.add(merge("a", "high"), upload("a", "new")).Piles), 0, "piles")
 			c.take(1, "a: upload new")
 		}),
-		of("a fold that has happened already changes nothing and is no error", func(c *trial) {
+		of("a fold that has happened already changes nothing and returns no error", func(c *trial) {
 			pile := piled(c, queue.PileLimit).Piles[0]
 			c.send(folding(c, pile, "all"))
 			equal(c, c.send(folding(c, pile, "all again")).Folded, 0, "folded")
@@ -347,7 +347,7 @@ func (c *trial) contains(keys ...string) []bool {
 	c.t.Helper()
 	m, ok := c.h.Queue.(queue.Membership)
 	if !ok {
-		c.t.Fatal("the queue is no queue.Membership")
+		c.t.Fatal("the queue does not implement queue.Membership")
 	}
 	found, err := m.Contains(c.ctx, keys...)
 	c.noError(err, "Contains")

@@ -19,7 +19,7 @@ func concurrentPromises() []promise {
 				held  = map[string]bool{}
 				sent  = map[string]string{} // the last body of each key
 			)
-			for a := range adders { // each has keys of its own, so that it is known what comes last
+			for a := range adders { // each adder has its own keys, so that the last change is known
 				all.Go(func() {
 					adder := queue.NewID()
 					for n := range calls {
@@ -63,7 +63,7 @@ func concurrentPromises() []promise {
 						runtime.Gosched()
 						mu.Lock()
 						for _, l := range leases {
-							delete(held, l.Key) // before it is settled, and somebody else may have it
+							delete(held, l.Key) // before it is settled: then another holder may lease it
 						}
 						mu.Unlock()
 						stale, failed, err := c.h.Queue.Settle(c.ctx, ends(queue.Commit, leases)...)

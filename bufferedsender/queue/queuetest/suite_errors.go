@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-//archtest:long promises in a list, each by itself
+//archtest:long a list of independent promises
 func argumentPromises() []promise {
 	one := func(c *trial, change func(*queue.Call)) error {
 		call := c.call(upload("a", "1"))
@@ -129,7 +129,7 @@ func argumentPromises() []promise {
 	}
 }
 
-// refused wants an error that is none of the sentinels: those say something about the queue.
+// refused fails unless err is an error other than the sentinels, which describe the state of the queue.
 func (c *trial) refused(err error, what string) {
 	c.t.Helper()
 	if err == nil {

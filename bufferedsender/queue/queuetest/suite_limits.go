@@ -7,12 +7,12 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// limited is a promise of back ends that keep bounds.
+// limited returns a promise for back ends that enforce bounds.
 func limited(name string, config Config, test func(c *trial)) promise {
 	return promise{name, func(b Backend) bool { return b.Limited }, config, func(c *trial, _ Backend) { test(c) }}
 }
 
-// full appends records for which there is no room.
+// full appends records that must be refused because the queue is full.
 func (c *trial) full(records ...queue.Record) {
 	c.t.Helper()
 	_, err := c.h.Queue.Append(c.ctx, c.call(records...))
@@ -55,7 +55,7 @@ func limitPromises() []promise {
 			c.send(call)
 			c.take(1, "b: upload 2")
 		}),
-		limited("a repeat of a call that was applied is no question of room", Config{MaxKeys: 1}, func(c *trial) {
+		limited("a repeat of a call that was applied needs no room", Config{MaxKeys: 1}, func(c *trial) {
 			call := c.call(upload("a", "1"))
 			c.send(call)
 			c.send(call)
@@ -72,7 +72,7 @@ func limitPromises() []promise {
 	}
 }
 
-// parkedLimits are about parked keys, which only people remove.
+// parkedLimits are promises about parked keys, which only operators remove.
 func parkedLimits() []promise {
 	return []promise{
 		limited("parked keys have a share of their own, and what exceeds it takes room of the others", Config{MaxKeys: 2}, func(c *trial) {
@@ -121,7 +121,7 @@ func parkedLimits() []promise {
 				c.t.Helper()
 				f, ok := c.h.Queue.(queue.Faulty)
 				if !ok {
-					c.t.Fatal("the queue is no queue.Faulty")
+					c.t.Fatal("the queue does not implement queue.Faulty")
 				}
 				c.stats() // Fault may be as old as the last call
 				return f.Fault()
@@ -150,7 +150,7 @@ func parkedLimits() []promise {
 }
 
 func bigPromises() []promise {
-	// all appends n keys, reserves, extends and settles them, each in one call.
+	// all appends n keys, reserves, extends and settles them, in one call each.
 	all := func(n int) func(*trial) {
 		return func(c *trial) {
 			var records []queue.Record

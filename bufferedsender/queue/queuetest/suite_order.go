@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-//archtest:long promises in a list, each by itself
+//archtest:long a list of independent promises
 func orderPromises() []promise {
 	return []promise{
 		of("keys go in the order in which they came", func(c *trial) {
@@ -34,7 +34,7 @@ func orderPromises() []promise {
 			c.add(upload("b", "2"))
 			c.take(2, "a: upload 1", "b: upload 2")
 		}),
-		of("Since is no earlier than MaxSkew before now", func(c *trial) {
+		of("Since counts as at most MaxSkew before now", func(c *trial) {
 			now := c.h.Now()
 			c.add(since(upload("a", "1"), now.Add(-queue.MaxSkew-time.Hour)), since(upload("b", "2"), now.Add(-queue.MaxSkew-2*time.Hour)))
 			c.take(2, "a: upload 1", "b: upload 2")
@@ -107,10 +107,10 @@ func orderPromises() []promise {
 	}
 }
 
-//archtest:long promises in a list, each by itself
+//archtest:long a list of independent promises
 func reservePromises() []promise {
 	return []promise{
-		of("a key that somebody holds is not leased to anybody, the holder included", func(c *trial) {
+		of("a leased key is not leased again, not even to its holder", func(c *trial) {
 			c.add(upload("a", "1"), upload("b", "2"))
 			c.take(1, "a: upload 1")
 			c.add(upload("a", "3"))
@@ -196,7 +196,7 @@ func reservePromises() []promise {
 			c.nothing("a is not due")
 			c.expect(c.reserve(0, only("a")), "a: upload 1")
 		}),
-		of("named keys are not leased while it is uncertain what became of them, nor parked ones", func(c *trial) {
+		of("named keys are not leased while Uncertain runs, nor parked ones", func(c *trial) {
 			c.add(upload("a", "1"), upload("b", "2"))
 			c.end(queue.Release, c.reserve(0, only("a")), unsure(time.Minute))
 			c.end(queue.Park, c.reserve(0, only("b")))
@@ -232,7 +232,8 @@ func reservePromises() []promise {
 		of("Exchange commits what is leased only", func(c *trial) {
 			c.add(upload("a", "1"), upload("b", "2"))
 			leases := c.take(1, "a: upload 1")
-			// b waits, and is no lease of this token; what waits behind a is not a's lease either.
+			// b waits, and is not leased under this token; the record that waits behind a does not belong to a's lease
+			// either.
 			c.add(upload("a", "3"))
 			both := append(ends(queue.Commit, leases), queue.End{Lease: queue.Lease{Key: c.key("b"), Token: leases[0].Token}, Fate: queue.Commit})
 			leases, stale := c.exchange(c.want(9), both...)
@@ -254,7 +255,7 @@ func (c *trial) exchange(want queue.Want, ends ...queue.End) (leases, stale []qu
 	c.t.Helper()
 	x, ok := c.h.Queue.(queue.Exchanger)
 	if !ok {
-		c.t.Fatal("the queue is no queue.Exchanger")
+		c.t.Fatal("the queue does not implement queue.Exchanger")
 	}
 	leases, stale, failed, err := x.Exchange(c.ctx, want, ends...)
 	c.noError(err, "Exchange")

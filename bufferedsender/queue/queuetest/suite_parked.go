@@ -6,9 +6,9 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-//archtest:long promises in a list, each by itself
+//archtest:long a list of independent promises
 func parkedPromises() []promise {
-	// parked has the key a parked with the record given, and the reason "why".
+	// parked parks the key a with the records given, and the reason "why".
 	parked := func(c *trial, records ...queue.Record) {
 		c.t.Helper()
 		c.add(records...)
@@ -117,7 +117,7 @@ func parkedPromises() []promise {
 			c.add(upload("a", "1"))
 			c.end(queue.Park, c.reserve(1), unsure(time.Minute))
 			c.add(upload("a", "2"))
-			c.nothing("what became of a is uncertain")
+			c.nothing("the result for a is uncertain")
 			c.h.Sleep(time.Minute)
 			c.take(9, "a: upload 2")
 		}),
@@ -201,7 +201,7 @@ func parkedPromises() []promise {
 	}
 }
 
-//archtest:long promises in a list, each by itself
+//archtest:long a list of independent promises
 func settledPromises() []promise {
 	return []promise{
 		of("what was appended is settled when it is committed, not before", func(c *trial) {

@@ -6,7 +6,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-//archtest:long promises in a list, each by itself
+//archtest:long a list of independent promises
 func settlePromises() []promise {
 	return []promise{
 		of("Commit removes what was leased and nothing else", func(c *trial) {
@@ -20,15 +20,14 @@ func settlePromises() []promise {
 		of("what is appended while its key is leased is delivered after the commit", func(c *trial) {
 			c.add(upload("a", "1"))
 			leases := c.take(1, "a: upload 1")
-			c.add(upload("a", "1")) // the same again is a change all the same
+			c.add(upload("a", "1")) // the same value again is still a change
 			c.commit(leases)
 			c.commit(c.take(1, "a: upload 1"))
 			c.counts(0, 0, 0)
 		}),
 		of("two reservations that overlap lose nothing", func(c *trial) {
-			// The published Ick keeps what is leased in one set, without a token: a reservation that
-			// is larger moves the new change of a key into it, and the commit of the first one
-			// removes it.
+			// The published Ick keeps all leased keys in one set, without a token. A larger second reservation then
+			// moves the new change of a key into this set, and the commit of the first reservation removes it.
 			c.add(upload("a", "1"))
 			first := c.take(1, "a: upload 1")
 			c.add(upload("a", "2"), upload("b", "3"))
@@ -87,7 +86,7 @@ func settlePromises() []promise {
 			c.stale(queue.Commit, []queue.Lease{{Key: c.key("a"), Token: queue.NewID()}})
 			c.counts(0, 0, 0)
 		}),
-		of("Release gives the records back at their place, for anybody", func(c *trial) {
+		of("Release returns the records to their place, for any holder", func(c *trial) {
 			c.add(upload("a", "1"))
 			c.h.Sleep(time.Second)
 			c.add(upload("b", "2"))
@@ -158,7 +157,7 @@ func settlePromises() []promise {
 			c.add(merge("a", "1"), merge("b", "2"))
 			c.end(queue.Release, c.take(2, "a: merge 1", "b: merge 2"), after(time.Hour))
 			c.add(merge("a", "3"))
-			c.nothing("a merge is no new work")
+			c.nothing("a merge does not end the delay")
 			c.add(upload("b", "4"))
 			c.take(9, "b: upload 4")
 		}),
@@ -183,11 +182,11 @@ func settlePromises() []promise {
 			c.commit(leases)
 			equal(c, c.take(1, "a: merge 4")[0].Tries, 0, "Tries after a commit")
 		}),
-		of("nobody gets a key before Uncertain is over", func(c *trial) {
+		of("no holder gets a key before Uncertain is over", func(c *trial) {
 			c.add(upload("a", "1"))
 			c.end(queue.Release, c.take(1, "a: upload 1"), unsure(time.Minute))
 			c.h.Sleep(time.Minute - time.Millisecond)
-			c.nothing("what became of a is uncertain")
+			c.nothing("the result for a is uncertain")
 			c.h.Sleep(time.Millisecond)
 			c.take(1, "a: upload 1")
 		}),
@@ -195,7 +194,7 @@ func settlePromises() []promise {
 			c.add(upload("a", "1"))
 			c.end(queue.Release, c.take(1, "a: upload 1"), unsure(time.Minute), after(time.Second))
 			c.add(upload("a", "2"))
-			c.nothing("what became of a is uncertain")
+			c.nothing("the result for a is uncertain")
 			c.h.Sleep(time.Minute)
 			c.take(1, "a: upload 2")
 		}),
@@ -223,7 +222,7 @@ func settlePromises() []promise {
 	}
 }
 
-//archtest:long promises in a list, each by itself
+//archtest:long a list of independent promises
 func leasePromises() []promise {
 	return []promise{
 		of("a lease lasts as long as was asked for", func(c *trial) {
@@ -264,7 +263,7 @@ func leasePromises() []promise {
 				c.end(queue.Release, leases, again)
 			}
 		}),
-		of("nobody gets a key before the Uncertain of a lease that ran out is over", func(c *trial) {
+		of("no holder gets a key before the Uncertain of a lease that ran out is over", func(c *trial) {
 			c.add(upload("a", "1"))
 			c.reserve(1, uncertain(time.Minute))
 			c.h.Sleep(lease)
@@ -323,7 +322,7 @@ func leasePromises() []promise {
 		of("Extend of nothing loses nothing", func(c *trial) { c.extend(lease, 0) }),
 		of("a crash between the request and the settling delivers again, to the next holder", func(c *trial) {
 			c.add(upload("a", "1"))
-			c.take(1, "a: upload 1") // and it is in the index, but nobody says so
+			c.take(1, "a: upload 1") // the index has it, but the queue is not notified
 			c.h.Sleep(lease)
 			c.commit(c.reserve(1, c.by("B")))
 			c.counts(0, 0, 0)
@@ -331,7 +330,7 @@ func leasePromises() []promise {
 	}
 }
 
-// extend extends leases, of which some have ended.
+// extend extends leases; lost is how many of them must have ended before.
 func (c *trial) extend(d time.Duration, lost int, leases ...queue.Lease) []queue.Lease {
 	c.t.Helper()
 	gone, err := c.h.Queue.Extend(c.ctx, d, leases...)

@@ -7,12 +7,12 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-//archtest:long promises in a list, each by itself
+//archtest:long a list of independent promises
 func durablePromises() []promise {
 	durable := func(name string, test func(c *trial, b Backend)) promise {
 		return promise{name, func(b Backend) bool { return b.Durable }, Config{}, test}
 	}
-	// reopen opens the storage again. What was leased has run out afterwards.
+	// reopen opens the storage again. Leases have run out then.
 	reopen := func(c *trial, b Backend) {
 		c.t.Helper()
 		c.h.Queue = c.h.Reopen(c.t)
@@ -136,7 +136,7 @@ func durablePromises() []promise {
 			c.commit(c.take(1, "a: upload 1"))
 			c.settled(at, true, "when a is committed")
 		}),
-		durable("a key that kills each process is parked all the same", func(c *trial, b Backend) {
+		durable("a key that kills each process is parked even so", func(c *trial, b Backend) {
 			c.add(upload("a", "1"))
 			for i := range queue.MaxDeaths {
 				leases := c.reserve(1, c.by(fmt.Sprint("process ", i)))
@@ -187,7 +187,7 @@ func durablePromises() []promise {
 	}
 }
 
-//archtest:long promises in a list, each by itself
+//archtest:long a list of independent promises
 func sharedPromises() []promise {
 	shared := func(name string, test func(c *trial, other queue.Queue)) promise {
 		return promise{name, func(b Backend) bool { return b.Shared }, Config{}, func(c *trial, _ Backend) {
@@ -196,7 +196,7 @@ func sharedPromises() []promise {
 			test(c, other)
 		}}
 	}
-	// with does something with the other object.
+	// with runs do against the other object.
 	with := func(c *trial, q queue.Queue, do func()) {
 		c.t.Helper()
 		mine := c.h.Queue

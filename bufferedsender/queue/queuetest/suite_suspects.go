@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// request notes that leases are about to be in a request.
+// request marks leases as about to be sent in a request.
 func (c *trial) request(leases ...queue.Lease) {
 	c.t.Helper()
 	leases = slices.Clone(leases)
@@ -22,7 +22,7 @@ func (c *trial) request(leases ...queue.Lease) {
 	}
 }
 
-// die has a holder that nobody has heard of reserve keys, say that they are in a request, and die.
+// die makes a new holder reserve keys, mark them as in a request, and die.
 func (c *trial) die(keys int, lines ...string) {
 	c.t.Helper()
 	leases := c.reserve(keys, c.by(fmt.Sprint(len(c.people))))
@@ -31,7 +31,7 @@ func (c *trial) die(keys int, lines ...string) {
 	c.h.Sleep(lease)
 }
 
-// died has a holder die with n keys, named key after key from a.
+// died makes a holder die with n keys, which are named in order from a.
 func (c *trial) died(n int) (lines []string) {
 	c.t.Helper()
 	var records []queue.Record
@@ -45,7 +45,7 @@ func (c *trial) died(n int) (lines []string) {
 	return lines
 }
 
-//archtest:long promises in a list, each by itself
+//archtest:long a list of independent promises
 func suspectPromises() []promise {
 	return []promise{
 		of("the keys of a dead holder go in parts of about the root of them, the others with the next Reserve", func(c *trial) {
@@ -63,7 +63,7 @@ func suspectPromises() []promise {
 			lines := c.died(17)
 			c.take(2, lines[:2]...)
 		}),
-		of("whoever asks for no keys gets no suspects", func(c *trial) {
+		of("a Reserve of no keys gets no suspects", func(c *trial) {
 			lines := c.died(17)
 			c.reserve(0)
 			c.die(24, lines[:5]...)
@@ -124,7 +124,7 @@ func suspectPromises() []promise {
 			c.h.Sleep(lease)
 			equal(c, c.entry("a").Deaths, 1, "Deaths")
 		}),
-		of("a holder that has something gets nothing while a suspect is to go alone, until it has nothing", func(c *trial) {
+		of("while a suspect waits to go alone, a holder with leases gets nothing until it has none", func(c *trial) {
 			c.add(upload("x", "1"))
 			busy := c.reserve(1, lasting(time.Hour))
 			lines := c.died(1)
@@ -226,7 +226,7 @@ func suspectPromises() []promise {
 			c.request(c.take(9, lines...)...)
 			c.add(merge("a", "2"))
 			c.h.Sleep(lease)
-			c.counts(1, 0, 1) // the merge waits behind what is parked
+			c.counts(1, 0, 1) // the merge waits behind the parked record
 			c.add(upload("a", "3"))
 			c.counts(1, 0, 0)
 			c.commit(c.take(9, "a: upload 3"))
@@ -243,7 +243,8 @@ func suspectPromises() []promise {
 	}
 }
 
-// killer has one key of n, the one with that index, kill each process that sends it. A request takes 50 ms.
+// killer simulates that one of n keys, the one with that index, kills each process that sends it. A request takes 50
+// ms.
 func killer(c *trial, n, index int) {
 	c.t.Helper()
 	keys := c.h.together(n)

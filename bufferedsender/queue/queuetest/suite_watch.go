@@ -7,14 +7,14 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// watched watches a queue, and returns how often wake was called, and stop.
+// watched watches a queue, and returns stop, and a function that counts the calls of wake.
 func (c *trial) watched(q queue.Queue) (count func() int64, stop func()) {
 	var calls atomic.Int64
 	stop = q.Watch(func() { calls.Add(1) })
 	return calls.Load, stop
 }
 
-// wakes has do wake a watcher.
+// wakes fails unless do wakes a watcher.
 func (c *trial) wakes(what string, do func()) {
 	c.t.Helper()
 	count, stop := c.watched(c.h.Queue)

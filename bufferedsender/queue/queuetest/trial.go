@@ -13,20 +13,20 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// trial is one test of the suite: a queue, an adder, and the words that the tests are
-// written in. Keys of one letter stand for keys of one shard.
+// trial is one test of the suite: a queue, an adder, and the helpers of the tests. Keys of one character stand for keys
+// of one shard.
 type trial struct {
 	t      *testing.T
 	h      *Harness
 	ctx    context.Context
 	adder  queue.ID
 	number uint64
-	named  map[string]string // letter to key
-	letter map[string]string // key to letter
+	named  map[string]string // one character to key
+	letter map[string]string // key to character
 	people map[string]queue.ID
 }
 
-// lease is how long the leases of the tests last if they do not say.
+// lease is the default duration of leases in the tests.
 const lease = time.Minute
 
 func newTrial(t *testing.T, h *Harness) *trial {
@@ -50,19 +50,19 @@ func record(key string, op models.ActionType, body string) queue.Record {
 	return queue.Record{Key: key, Op: op, Body: []byte(body)}
 }
 
-// since is the record with a time of its own.
+// since returns the record with that Since.
 func since(r queue.Record, at time.Time) queue.Record {
 	r.Since = at
 	return r
 }
 
-// class is the record in a class of service.
+// class returns the record with that class of service.
 func class(r queue.Record, class uint8) queue.Record {
 	r.Class = class
 	return r
 }
 
-// key is that of a letter, or the word itself.
+// key returns the key for a character; any other word is itself a key.
 func (c *trial) key(word string) string {
 	if k := c.named[word]; k != "" {
 		return k
@@ -78,7 +78,7 @@ func (c *trial) keys(words ...string) []string {
 	return keys
 }
 
-// call is the next one of the adder.
+// call returns the next call of the adder.
 func (c *trial) call(records ...queue.Record) queue.Call {
 	c.number++
 	records = slices.Clone(records)
@@ -88,7 +88,7 @@ func (c *trial) call(records ...queue.Record) queue.Call {
 	return queue.Call{Adder: c.adder, Number: c.number, Records: records}
 }
 
-// send appends a call, which has to succeed.
+// send appends a call, which must succeed.
 func (c *trial) send(call queue.Call) queue.Receipt {
 	c.t.Helper()
 	receipt, err := c.h.Queue.Append(c.ctx, call)
@@ -105,7 +105,7 @@ func (c *trial) add(records ...queue.Record) queue.Receipt {
 // asking changes a Want.
 type asking func(*queue.Want)
 
-// want asks for keys, for the holder A and under a new token.
+// want returns a request for keys by the holder A, under a new token.
 func (c *trial) want(keys int, asking ...asking) queue.Want {
 	w := queue.Want{Token: queue.NewID(), Holder: c.person("A"), Name: "A", Keys: keys, Bytes: 1 << 40 >> 10, For: lease}
 	for _, change := range asking {
@@ -117,7 +117,7 @@ func (c *trial) want(keys int, asking ...asking) queue.Want {
 	return w
 }
 
-// person is the ID of a holder.
+// person returns the ID of a holder.
 func (c *trial) person(name string) queue.ID {
 	if c.people[name] == (queue.ID{}) {
 		c.people[name] = queue.NewID()
@@ -132,7 +132,7 @@ func lasting(d time.Duration) asking   { return func(w *queue.Want) { w.For = d 
 func uncertain(d time.Duration) asking { return func(w *queue.Want) { w.Uncertain = d } }
 func bytes(n int) asking               { return func(w *queue.Want) { w.Bytes = n } }
 
-// exactly asks for what w says.
+// exactly replaces the whole Want by w.
 func exactly(w queue.Want) asking { return func(x *queue.Want) { *x = w } }
 func only(keys ...string) asking {
 	return func(w *queue.Want) { w.Only, w.Keys = slices.Clone(keys), len(keys) }
@@ -146,7 +146,7 @@ func (c *trial) reserve(keys int, asking ...asking) []queue.Lease {
 	return leases
 }
 
-// take leases keys, which have to be those of the lines.
+// take leases keys, which must match the lines.
 func (c *trial) take(keys int, lines ...string) []queue.Lease {
 	c.t.Helper()
 	leases := c.reserve(keys)
@@ -154,7 +154,7 @@ func (c *trial) take(keys int, lines ...string) []queue.Lease {
 	return leases
 }
 
-// nothing has Reserve return nothing.
+// nothing fails unless Reserve returns nothing.
 func (c *trial) nothing(why string, asking ...asking) {
 	c.t.Helper()
 	if got := c.reserve(queue.MaxCall, asking...); len(got) > 0 {
@@ -162,8 +162,7 @@ func (c *trial) nothing(why string, asking ...asking) {
 	}
 }
 
-// expect compares leases with lines, one for each: the key, then operation and body of each
-// record.
+// expect compares leases with lines, one for each lease: the key, then operation and body of each record.
 func (c *trial) expect(got []queue.Lease, lines ...string) {
 	c.t.Helper()
 	if have := c.lines(got); !slices.Equal(have, lines) {
@@ -171,7 +170,7 @@ func (c *trial) expect(got []queue.Lease, lines ...string) {
 	}
 }
 
-// expectAny is expect where the order of keys is the back end's.
+// expectAny is expect without the order of the keys.
 func (c *trial) expectAny(got []queue.Lease, lines ...string) {
 	c.t.Helper()
 	have := c.lines(got)
@@ -205,7 +204,7 @@ func (c *trial) line(key string, records []queue.Record) string {
 	return line
 }
 
-// ends are the ends of leases.
+// ends returns the ends of leases.
 func ends(fate queue.Fate, leases []queue.Lease, change ...func(*queue.End)) []queue.End {
 	out := make([]queue.End, len(leases))
 	for i, l := range leases {
@@ -223,7 +222,7 @@ func unsure(d time.Duration) func(*queue.End) { return func(e *queue.End) { e.Un
 func reason(words string) func(*queue.End)    { return func(e *queue.End) { e.Reason = words } }
 func again(e *queue.End)                      { e.Again = true }
 
-// settle ends leases and returns those that were stale. None may have failed.
+// settle ends leases and returns the stale ones. None may fail.
 func (c *trial) settle(ends ...queue.End) []queue.Lease {
 	c.t.Helper()
 	stale, failed, err := c.h.Queue.Settle(c.ctx, ends...)
@@ -234,7 +233,7 @@ func (c *trial) settle(ends ...queue.End) []queue.Lease {
 	return stale
 }
 
-// end ends leases that have not ended.
+// end ends leases that are still valid.
 func (c *trial) end(fate queue.Fate, leases []queue.Lease, change ...func(*queue.End)) {
 	c.t.Helper()
 	if stale := c.settle(ends(fate, leases, change...)...); len(stale) > 0 {
@@ -244,7 +243,7 @@ func (c *trial) end(fate queue.Fate, leases []queue.Lease, change ...func(*queue
 
 func (c *trial) commit(leases []queue.Lease) { c.t.Helper(); c.end(queue.Commit, leases) }
 
-// stale ends leases that have ended already.
+// stale ends leases that have ended before.
 func (c *trial) stale(fate queue.Fate, leases []queue.Lease) {
 	c.t.Helper()
 	if stale := c.settle(ends(fate, leases)...); len(stale) != len(leases) {
@@ -281,7 +280,7 @@ func (c *trial) admin() queue.Admin {
 	c.t.Helper()
 	a, ok := c.h.Queue.(queue.Admin)
 	if !ok {
-		c.t.Fatal("the queue is no queue.Admin")
+		c.t.Fatal("the queue does not implement queue.Admin")
 	}
 	return a
 }
@@ -297,7 +296,7 @@ func (c *trial) entry(word string) queue.Entry {
 	return entries[0]
 }
 
-// did compares how many keys an Admin method has changed.
+// did compares the number of keys that an Admin method has changed.
 func (c *trial) did(n int, err error, want int, what string) {
 	c.t.Helper()
 	c.noError(err, what)

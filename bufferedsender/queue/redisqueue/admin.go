@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
-// classScale is what a class adds to the score of a place; shard.lua has the same value.
+// classScale is the amount that a class adds to the score of a place; shard.lua has the same value.
 const classScale = 1 << 42
 
 // Stats implements queue.Queue. It reads one shard after the other. Oldest is Estimated while more than a thousand keys

@@ -289,7 +289,7 @@ func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 			return false, fmt.Errorf("redisqueue: malformed position %q", at)
 		}
 		if f[2] != q.shards[s].epoch {
-			return false, fmt.Errorf("redisqueue: shard %d was made anew: %w", s, queue.ErrLost)
+			return false, fmt.Errorf("redisqueue: shard %d was made again: %w", s, queue.ErrLost)
 		}
 		answer, err := q.ask(ctx, settledScript, s, q.with(s, []any{g})...)
 		if err != nil {

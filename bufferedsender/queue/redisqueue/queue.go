@@ -126,7 +126,7 @@ func New(ctx context.Context, client redis.UniversalClient, name string, opts *O
 	worst := slices.MinFunc(masters, func(a, b rediskit.Server) int { return rank(&a) - rank(&b) })
 	q.survives = q.o.Durability.survives(&worst)
 	if weak := rediskit.Judge(masters, q.o.Durability.weaker); weak != nil && !q.o.AcceptWeaker {
-		return nil, fmt.Errorf("redisqueue: %w; set Options.AcceptWeaker to use it all the same. %s", weak, q.survives)
+		return nil, fmt.Errorf("redisqueue: %w; set Options.AcceptWeaker to use it anyway. %s", weak, q.survives)
 	}
 	if err := q.open(ctx, worst.Cluster); err != nil {
 		return nil, err

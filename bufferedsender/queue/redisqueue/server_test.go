@@ -168,7 +168,7 @@ func TestServerThatKeepsLessThanAskedForIsRefused(t *testing.T) {
 		"snapshots, asked":     {[]string{"--appendonly", "no", "--save", "60 1"}, Process, "Process needs yes", "after its last snapshot"},
 		"evicting":             {[]string{"--maxmemory-policy", "allkeys-lru"}, Server, "may evict keys", "may evict keys"},
 		"evicting the mortal":  {[]string{"--maxmemory-policy", "volatile-lru"}, Server, "", "survives a crash"},
-		"settings hidden":      {[]string{"--rename-command", "CONFIG", ""}, Server, "", "is unknown, the server does not tell appendfsync"},
+		"settings hidden":      {[]string{"--rename-command", "CONFIG", ""}, Server, "", "is unknown, appendfsync cannot be read"},
 		"hidden, disk":         {[]string{"--rename-command", "CONFIG", ""}, Disk, "appendfsync unknown", "is unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {

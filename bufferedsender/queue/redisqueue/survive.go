@@ -32,7 +32,7 @@ func (d Durability) weaker(s *rediskit.Server) error {
 	errs := []error{s.Loses()}
 	switch {
 	case s.KeepsNothing() && d <= 0:
-		errs = append(errs, errors.New("appendonly is no and there are no snapshots: the server keeps nothing when its process ends"))
+		errs = append(errs, errors.New("appendonly no, no snapshots: the server keeps nothing when its process ends"))
 	case d == Process && s.AOF != "1":
 		errs = append(errs, fmt.Errorf("appendonly is %s, and Process needs yes", yes(s.AOF)))
 	case d == Disk && (s.AOF != "1" || s.FSync != "always"):
@@ -61,7 +61,7 @@ func (d Durability) survives(s *rediskit.Server) string {
 	case s.AOF == "1" && s.FSync == "no":
 		b.WriteString("It survives a crash of the server's process; what the system has not written yet is lost when its machine goes down (appendonly yes, appendfsync no).")
 	case s.AOF == "1":
-		b.WriteString("It survives a crash of the server's process (appendonly yes); how much is lost when its machine goes down is unknown, the server does not tell appendfsync.")
+		b.WriteString("It survives a crash of the server's process (appendonly yes); how much is lost when its machine goes down is unknown, appendfsync cannot be read.")
 	case s.KeepsNothing():
 		b.WriteString("The server keeps nothing when its process ends (appendonly no, no snapshots).")
 	case s.AOF == "0" && s.SaveRead:
@@ -69,7 +69,7 @@ func (d Durability) survives(s *rediskit.Server) string {
 	case s.AOF == "0":
 		b.WriteString("A crash of the server's process loses what came after its last snapshot (appendonly no, save unknown).")
 	default:
-		b.WriteString("What a crash of the server's process loses is unknown: it does not tell its settings.")
+		b.WriteString("What a crash of the server's process loses is unknown: its settings cannot be read.")
 	}
 	if d > 0 {
 		fmt.Fprintf(&b, " Append waits until %d of its replicas (%s connected) have it, so a failover to one of these loses nothing.", d, word(s.Replicas))

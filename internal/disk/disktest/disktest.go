@@ -1,4 +1,4 @@
-// Package disktest has a directory that crashes, for tests of what lives on one.
+// Package disktest has a simulated directory that can crash, for tests of packages that keep files.
 package disktest
 
 import (
@@ -13,19 +13,17 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// Disk is a disk.Folder that can crash. It keeps what POSIX promises and nothing
-// more: what was written is durable after Sync of the file, a name after
-// SyncNames, and of everything else any part may be there after a crash. It refuses
-// what a real one refuses: a file that was closed, or opened before a crash, returns
-// fs.ErrClosed from every method, and a name that does not exist fs.ErrNotExist.
+// Disk is a disk.Folder that can crash. It guarantees what POSIX guarantees and nothing more: written data is durable
+// after Sync of the file, names are durable after SyncNames, and of everything else a crash may keep any part. It also
+// refuses what a real folder refuses: all methods of a file that was closed, or opened before a crash, return
+// fs.ErrClosed, and a missing name is fs.ErrNotExist.
 type Disk struct {
-	// Fail, if set, is asked before each change of the disk, without a lock: create,
-	// allocate, write, cut, rename, remove, sync and "sync names". If it fails, so does
-	// that; a write is then half done, and a sync may be. It may also wait, as a slow disk
-	// does, or return syscall.ENOSPC.
+	// Fail, if set, is called before each change of the disk, without a lock. op is create, allocate, write, cut,
+	// rename, remove, sync or "sync names". If it returns an error, the operation returns it; a write is then done by
+	// half, and a sync may be done. Fail may also block, to simulate a slow disk, or return syscall.ENOSPC.
 	Fail func(op, name string) error
-	// FailRead, if set, is asked before each file is opened for reading, and before each read, without a
-	// lock, as Fail is for changes.
+	// FailRead, if set, is called before each file is opened for reading, and before each read, without a lock, in the
+	// same way.
 	FailRead func(name string) error
 
 	mu      sync.Mutex
@@ -38,18 +36,18 @@ type Disk struct {
 
 var _ disk.Folder = (*Disk)(nil)
 
-// inode is the content of a file. Sync takes a copy for an area, while the file of a
-// Handle only grows, and shares it.
+// inode is the content of a file. Sync copies it for an area; the file of a Handle only grows, so its content is
+// shared.
 type inode struct {
 	data, synced []byte
 	area         bool
-	dirty        map[int64]struct{} // sectors of an area that are not synced
+	dirty        map[int64]struct{} // unsynced sectors of an area
 }
 
-// sector is what a disk writes whole or not at all.
+// sector is the size that a disk writes atomically, in bytes.
 const sector = 512
 
-// nameChange removes one name and gives another, as a rename does at once.
+// nameChange removes one name and adds another, atomically as in a rename.
 type nameChange struct {
 	remove, add string
 	file        *inode
@@ -60,7 +58,7 @@ func New() *Disk {
 	return &Disk{names: map[string]*inode{}, durable: map[string]*inode{}}
 }
 
-// ErrDisk is for Fail.
+// ErrDisk is an error for Fail to return.
 var ErrDisk = errors.New("the disk has failed")
 
 func (d *Disk) ask(op, name string) error {
@@ -91,8 +89,8 @@ func (c nameChange) apply(names map[string]*inode) {
 	}
 }
 
-// Crash leaves what choose says: it returns a number below n. Fail and FailRead are reset, and what was
-// open before is closed.
+// Crash keeps what choose decides; choose returns a number below n. Fail and FailRead are reset, and open files are
+// closed.
 func (d *Disk) Crash(choose func(what string, n int) int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -122,10 +120,10 @@ func (f *inode) crash(name string, choose func(what string, n int) int) {
 	f.synced = f.data
 }
 
-// crashArea keeps some of the sectors that were written, in any order.
+// crashArea keeps some of the written sectors, in any order.
 func (f *inode) crashArea(name string, choose func(what string, n int) int) {
 	data := f.data
-	f.data = make([]byte, len(f.synced)) // what was open keeps its own
+	f.data = make([]byte, len(f.synced)) // open files keep the old slice
 	copy(f.data, f.synced)
 	for _, s := range slices.Sorted(maps.Keys(f.dirty)) {
 		if choose(fmt.Sprintf("%s keeps sector %d", name, s), 2) == 0 {
@@ -286,13 +284,13 @@ func (d *Disk) Open(name string) (fs.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	data := f.data
-	if f.area { // which is written in place
+	if f.area { // an area is overwritten in place
 		data = bytes.Clone(data)
 	}
 	return &reader{opened, bytes.NewReader(data), info{name, int64(len(data))}}, nil
 }
 
-// ReadDir implements fs.ReadDirFS. There is one directory.
+// ReadDir implements fs.ReadDirFS. There is only one directory.
 func (d *Disk) ReadDir(string) ([]fs.DirEntry, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -314,7 +312,7 @@ func (d *Disk) Files() map[string]string {
 	return all
 }
 
-// Put makes a durable file, or replaces one.
+// Put makes or replaces a durable file.
 func (d *Disk) Put(name, content string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -329,8 +327,8 @@ func (d *Disk) Syncs() int {
 	return d.syncs
 }
 
-// Forget has a file be clean although it is not synced: what Linux does with the pages that a failed fsync could
-// not write. They can be read until a crash.
+// A file becomes clean although it is not synced, as Linux does with pages that a failed fsync could not write. They
+// can be read until a crash.
 func (d *Disk) Forget(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

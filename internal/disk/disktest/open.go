@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// opened is what all open files have in common.
+// opened is the common part of all open files.
 type opened struct {
 	d    *Disk
 	name string
@@ -24,7 +24,7 @@ func (d *Disk) open(name string) opened {
 	return opened{d: d, name: name, life: d.life}
 }
 
-// usable is an error for a file that was closed, or opened before a crash.
+// usable returns an error for a file that was closed, or opened before a crash.
 func (o *opened) usable(op string) error {
 	o.d.mu.Lock()
 	defer o.d.mu.Unlock()
@@ -34,7 +34,7 @@ func (o *opened) usable(op string) error {
 	return nil
 }
 
-// change is asked before a file is changed.
+// change is called before a file is changed.
 func (o *opened) change(op string) error {
 	if err := o.usable(op); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (o *opened) change(op string) error {
 	return o.d.ask(op, o.name)
 }
 
-// read is asked before a file is read.
+// read is called before a file is read.
 func (o *opened) read() error {
 	if err := o.usable("read"); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (o *opened) read() error {
 	return o.d.askRead(o.name)
 }
 
-// Close returns fs.ErrClosed if the file was closed before, as that of the operating system does.
+// Close returns fs.ErrClosed if the file was already closed, like that of the operating system.
 func (o *opened) Close() error {
 	if err := o.usable("close"); err != nil {
 		return err
@@ -66,7 +66,7 @@ type handle struct {
 	f *inode
 }
 
-// Write writes a half if it fails, but nothing into a file that is closed.
+// Write writes half of p if it fails, but nothing to a closed file.
 func (h *handle) Write(p []byte) (int, error) {
 	err := h.change("write")
 	if errors.Is(err, fs.ErrClosed) {
@@ -97,7 +97,7 @@ type area struct {
 	f *inode
 }
 
-// WriteAt writes a half if it fails, but nothing into a file that is closed.
+// WriteAt writes half of p if it fails, but nothing to a closed file.
 func (a *area) WriteAt(p []byte, at int64) (int, error) {
 	err := a.change("write")
 	if errors.Is(err, fs.ErrClosed) {
@@ -135,8 +135,7 @@ func (a *area) ReadAt(p []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// Sync makes durable what had been written when it was called, not what is written while
-// Fail lets it wait.
+// Sync makes durable what was written before the call, not what is written while Fail blocks.
 func (a *area) Sync() error {
 	a.d.mu.Lock()
 	begun := make(map[int64][]byte, len(a.f.dirty))

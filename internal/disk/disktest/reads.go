@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// FailEachRead opens copies of a disk, in each of which another read fails: the first, the second and so on, until
-// open makes no more. open returns an error, which must be ErrDisk, or checks that nothing is missing; FailEachRead
-// calls it once more for each copy that it has refused, and the disk works then.
+// FailEachRead calls open with copies of a disk: in the first copy the first read fails, in the second the second, and
+// so on, until open makes no more reads. open must return ErrDisk, or check that nothing is missing. For each copy for
+// which it returned ErrDisk, FailEachRead calls it once more with a working disk.
 func FailEachRead(t *testing.T, d *Disk, open func(t *testing.T, d *Disk) error) {
 	t.Helper()
 	for n := 1; ; n++ {

@@ -215,9 +215,9 @@ func (b *Book[R]) forgetReplaced(n *node[R]) {
 	}
 }
 
-// Fold replaces the oldest count waiting records of a key, the last of which has the number last, by fewer equivalent
-// ones, and returns how many fewer. The new records get the numbers of the last ones replaced. 0 means that nothing was
-// changed.
+// Fold replaces the oldest count waiting records of a key by fewer equivalent ones, and returns how many fewer; last is
+// the number of the newest one replaced. The new records get the numbers of the last ones replaced. 0 means that
+// nothing was changed.
 func (b *Book[R]) Fold(key string, count int, last uint64, by []Change[R]) int {
 	n := b.find(key)
 	if n == nil || n.pile() < count || b.waitingAt(n, count-1).Seq != last {

@@ -149,7 +149,7 @@ type Book[R Ref] struct {
 
 	waiting, leased, parked int64 // keys
 	parkedBytes             int64 // of parked keys and bodies
-	quiets                  int   // keys of which only the end of an Uncertain is kept
+	quiets                  int   // keys for which only the end of an Uncertain is kept
 
 	ripe bool // see Ripe
 
@@ -222,7 +222,7 @@ func (b *Book[R]) obtain(key string) (*node[R], int32) {
 	return n, i
 }
 
-// forget removes a key without state from the book.
+// The key must have no state left.
 func (b *Book[R]) forget(n *node[R], i int32) {
 	b.strike(i)
 	b.leaveEra(n)
