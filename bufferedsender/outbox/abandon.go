@@ -63,7 +63,7 @@ func (l *loop) end() {
 		l.beside.Wait()
 		return struct{}{}
 	}); abandoned != nil {
-		l.r.log(slog.LevelWarn, "outbox: calls have not returned; left behind", nil)
+		l.r.log(slog.LevelWarn, "outbox: database calls abandoned at the end", nil)
 		return
 	}
 	if l.takeInbox(); l.jobs[kindTick].busy { // it was abandoned, and closes the connection when it returns

@@ -51,7 +51,7 @@ func (t *Table) DeadLetters(ctx context.Context, db Queryer, after int64, limit 
 var ErrNewer = errors.New("newer rows of this key exist; retrying the dead letter would overwrite them")
 
 // ErrNoLetter: the dead letter does not exist.
-var ErrNoLetter = errors.New("there is no such dead letter")
+var ErrNoLetter = errors.New("dead letter does not exist")
 
 // Retry turns a dead letter into a row with a new number. A dead letter with a body is kept, with ErrNewer, if its key
 // has later rows, applied or waiting. Uncommitted rows are not visible to this check: call Retry in a transaction that

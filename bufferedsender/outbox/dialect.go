@@ -87,7 +87,7 @@ func (d Dialect) data() (*dialect, error) {
 	}
 	known := dialects[d]
 	if known == nil {
-		return nil, fmt.Errorf("an outbox has no statements for the dialect %q: use outbox.PostgreSQL or outbox.SQLite", string(d))
+		return nil, fmt.Errorf("no statements for dialect %q; use outbox.PostgreSQL or outbox.SQLite", string(d))
 	}
 	return known, nil
 }

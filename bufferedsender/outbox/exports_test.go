@@ -253,7 +253,7 @@ func TestADocumentOfTheLoaderThatCannotBeSentIsADeadLetterAlone(t *testing.T) {
 		}
 		require.Len(t, says, 3)
 		require.Contains(t, says["type"], `"Upload"`)
-		require.Contains(t, says["large"], "no request may have more")
+		require.Contains(t, says["large"], "want at most")
 		require.Contains(t, says["rejected"], "not fit")
 		require.ElementsMatch(t, []string{"a", "b"}, to.keys())
 	})

@@ -70,7 +70,7 @@ func LoadRaw(load func(ctx context.Context, keys []string) ([]models.RawAction, 
 	}}
 }
 
-var errNoLoader = errors.New("there are rows with keys only, and RelayOptions.Loader is not set")
+var errNoLoader = errors.New("rows hold keys only, but RelayOptions.Loader is not set")
 
 // ask returns the results of the Loader for raw keys, by key. A panic is returned as an error.
 func (l Loader) ask(ctx context.Context, t *Table, raw []string) (found map[string]loaded, err error) {

@@ -58,7 +58,7 @@ func (l *loop) beginDoubt(time.Time) {
 	keys := cut(&l.back.doubts, atOnce)
 	lost := func(err error) {
 		l.back.doubts = append(l.back.doubts, keys...)
-		l.fails(kindDoubt, slog.LevelWarn, "outbox: keys that the index is ahead of wait", err)
+		l.fails(kindDoubt, slog.LevelWarn, "outbox: keys to reload not written; retrying", err)
 	}
 	l.ask(kindDoubt, statement, func(ctx context.Context) func() {
 		t := l.r.table
@@ -68,7 +68,7 @@ func (l *loop) beginDoubt(time.Time) {
 		}
 		return func() {
 			if sqlkit.Classify(err) == sqlkit.Denied {
-				l.r.opts.Logger.Warn("outbox: role must not insert; keys not reloaded", "queue", t.Queue, "keys", len(keys), "error", err, "next", "compare index and source with repair.Repairer")
+				l.r.opts.Logger.Warn("outbox: role lacks INSERT; keys not reloaded", "queue", t.Queue, "keys", len(keys), "error", err, "next", "compare index and source with repair.Repairer")
 				return
 			}
 			if err != nil {

@@ -128,7 +128,7 @@ func (p plan) change(ctx context.Context, c *sql.Conn) error {
 		return err
 	}
 	if have > len(p.data.schema) {
-		return fmt.Errorf("the tables %s… are of version %d, and this program knows %d: use a newer one", p.prefix, have, len(p.data.schema))
+		return fmt.Errorf("tables %s… have version %d, want at most %d; use a newer program", p.prefix, have, len(p.data.schema))
 	}
 	for _, version := range p.data.schema[have:] {
 		for _, statement := range p.statements(version) {
@@ -204,15 +204,15 @@ func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) erro
 		return fmt.Errorf("outbox: %w", err)
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("outbox: %w: there is no %s. Call outbox.Migrate, or run what outbox.Schema returns", ErrSchema, strings.Join(missing, ", "))
+		return fmt.Errorf("outbox: %w: missing %s; call outbox.Migrate, or run what outbox.Schema returns", ErrSchema, strings.Join(missing, ", "))
 	}
 	for _, suffix := range suffixes {
 		_, err := sqlkit.Texts(ctx, db, "SELECT '' FROM (SELECT "+columns[suffix]+" FROM "+p.prefix+suffix+" LIMIT 0) c")
 		switch sqlkit.Classify(err) {
 		case sqlkit.OtherTable, sqlkit.NoTable:
-			return fmt.Errorf("outbox: %w: the table %s%s is another one: %w", ErrSchema, p.prefix, suffix, err)
+			return fmt.Errorf("outbox: %w: table %s%s has other columns: %w", ErrSchema, p.prefix, suffix, err)
 		case sqlkit.Denied:
-			return fmt.Errorf("outbox: %w: the role must not read the table %s%s; have its owner grant that: %w", ErrSchema, p.prefix, suffix, err)
+			return fmt.Errorf("outbox: %w: the role may not read table %s%s; have its owner grant SELECT: %w", ErrSchema, p.prefix, suffix, err)
 		}
 		if err != nil {
 			return fmt.Errorf("outbox: %w", err)
@@ -223,7 +223,7 @@ func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) erro
 		return fmt.Errorf("outbox: %w", err)
 	}
 	if have != len(p.data.schema) {
-		return fmt.Errorf("outbox: %w: the tables %s… are of version %d, and this program needs %d: call outbox.Migrate, or use a newer program", ErrSchema, p.prefix, have, len(p.data.schema))
+		return fmt.Errorf("outbox: %w: tables %s… have version %d, want %d; call outbox.Migrate, or use a newer program", ErrSchema, p.prefix, have, len(p.data.schema))
 	}
 	if p.rotate > 0 {
 		if part, err := p.part(ctx, db); err != nil {
@@ -253,7 +253,7 @@ func (p plan) faulty(ctx context.Context, db Queryer) error {
 }
 
 // ErrSchema: the tables do not exist, or are not as Migrate makes them.
-var ErrSchema = errors.New("the tables of the outbox are not as they should be")
+var ErrSchema = errors.New("outbox tables are missing or not as expected")
 
 // ErrDialect: the Dialect is not that of the database.
 var ErrDialect = sqlkit.ErrDialect

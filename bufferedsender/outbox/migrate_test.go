@@ -104,7 +104,7 @@ func TestTablesOfANewerVersionAreRefused(t *testing.T) {
 		db.exec(t, `UPDATE azsearch_outbox_version SET version = 99`)
 		err := Migrate(t.Context(), db.DB, db.dialect, nil)
 		require.ErrorContains(t, err, "version 99")
-		require.ErrorContains(t, err, "use a newer one")
+		require.ErrorContains(t, err, "use a newer program")
 		err = Check(t.Context(), db, db.dialect, nil)
 		require.ErrorIs(t, err, ErrSchema)
 		require.ErrorContains(t, err, "version 99")
@@ -123,12 +123,12 @@ func TestCheckSaysWhatIsMissingAndMigrateBringsItBack(t *testing.T) {
 		dialects string // only these; "" means both
 		stays    bool   // Migrate cannot bring it back
 	}{
-		"the rows":                   {`DROP TABLE azsearch_outbox`, []string{"there is no azsearch_outbox.", "outbox.Migrate", "outbox.Schema"}, "", false},
-		"the leases":                 {`DROP TABLE azsearch_outbox_lease`, []string{"there is no azsearch_outbox_lease."}, "", false},
-		"what is paused":             {`DROP TABLE azsearch_outbox_queue`, []string{"there is no azsearch_outbox_queue."}, "", false},
-		"the dead letters":           {`DROP TABLE azsearch_outbox_dead`, []string{"there is no azsearch_outbox_dead."}, "", false},
-		"the tombstones":             {`DROP TABLE azsearch_outbox_tombstone`, []string{"there is no azsearch_outbox_tombstone."}, "", false},
-		"the table of the version":   {`DROP TABLE azsearch_outbox_version`, []string{"there is no azsearch_outbox_version."}, "", false},
+		"the rows":                   {`DROP TABLE azsearch_outbox`, []string{"missing azsearch_outbox;", "outbox.Migrate", "outbox.Schema"}, "", false},
+		"the leases":                 {`DROP TABLE azsearch_outbox_lease`, []string{"missing azsearch_outbox_lease;"}, "", false},
+		"what is paused":             {`DROP TABLE azsearch_outbox_queue`, []string{"missing azsearch_outbox_queue;"}, "", false},
+		"the dead letters":           {`DROP TABLE azsearch_outbox_dead`, []string{"missing azsearch_outbox_dead;"}, "", false},
+		"the tombstones":             {`DROP TABLE azsearch_outbox_tombstone`, []string{"missing azsearch_outbox_tombstone;"}, "", false},
+		"the table of the version":   {`DROP TABLE azsearch_outbox_version`, []string{"missing azsearch_outbox_version;"}, "", false},
 		"two tables":                 {`DROP TABLE azsearch_outbox_dead; DROP TABLE azsearch_outbox_lease`, []string{"azsearch_outbox_lease, azsearch_outbox_dead"}, "", false},
 		"the version":                {`DELETE FROM azsearch_outbox_version`, []string{"version 0", "outbox.Migrate"}, "", false},
 		"the index that is read by":  {`DROP INDEX azsearch_outbox_order`, []string{"azsearch_outbox_order"}, "sqlite", false},
@@ -201,7 +201,7 @@ func TestADialectThatIsNotThatOfTheServerIsRefused(t *testing.T) {
 	defer func() { sqlkit.PostgreSQL.Version = was }()
 	sqlkit.PostgreSQL.Version = `SELECT 'CockroachDB CCL v25.1'`
 	err := Migrate(t.Context(), bare(t, PostgreSQL).DB, PostgreSQL, nil)
-	require.ErrorContains(t, err, `it is postgresql, and the server says that it is "CockroachDB CCL v25.1": use PostgreSQL or SQLite`)
+	require.ErrorContains(t, err, `got postgresql, but the server is "CockroachDB CCL v25.1"; use PostgreSQL or SQLite`)
 }
 
 func TestMySQLAndMariaDBAreRefusedByName(t *testing.T) {
@@ -213,7 +213,7 @@ func TestMySQLAndMariaDBAreRefusedByName(t *testing.T) {
 			require.ErrorContains(t, err, "Use PostgreSQL or SQLite")
 		}
 	}
-	for name, want := range map[Dialect]string{"": "no Dialect", "oracle": `"oracle" is not known`} {
+	for name, want := range map[Dialect]string{"": "no Dialect", "oracle": `unknown dialect "oracle"`} {
 		_, err := Schema(name, nil)
 		require.ErrorContains(t, err, want)
 	}
@@ -235,7 +235,7 @@ func TestAPrefixMayHaveASchema(t *testing.T) {
 	require.ErrorContains(t, Check(t.Context(), db, PostgreSQL, o), "search.box_seq has a cache of 5")
 	db.exec(t, `ALTER SEQUENCE search.box_seq CACHE 1`)
 	for _, prefix := range []string{"a.b.c", "Box", "1box", "a b", ".box", "box.", strings.Repeat("b", 41)} {
-		require.ErrorContains(t, Migrate(t.Context(), db.DB, PostgreSQL, &SchemaOptions{Prefix: prefix}), "use small letters")
+		require.ErrorContains(t, Migrate(t.Context(), db.DB, PostgreSQL, &SchemaOptions{Prefix: prefix}), "want at most 40 small letters")
 	}
 	table := &Table{Dialect: PostgreSQL, Queue: "q", Prefix: "search.box"}
 	to := newScripted()

@@ -300,7 +300,7 @@ func TestNewRelayNamesEveryProblemAtOnce(t *testing.T) {
 		"MeterProvider is a nil *struct": func() (*Relay, error) {
 			return NewRelay(db, table, to, &RelayOptions{MeterProvider: (*struct{ metric.MeterProvider })(nil)})
 		},
-		"Queue is": func() (*Relay, error) { return NewRelay(db, &Table{Dialect: SQLite}, to, nil) },
+		"got Queue": func() (*Relay, error) { return NewRelay(db, &Table{Dialect: SQLite}, to, nil) },
 	} {
 		_, err := call()
 		require.ErrorContains(t, err, want)
@@ -329,7 +329,7 @@ func TestALeaseThatDoesNotOutlastItsMarginIsRefused(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			require.ErrorContains(t, err, "Lease is "+row.lease.String())
+			require.ErrorContains(t, err, "got Lease "+row.lease.String())
 			require.ErrorContains(t, err, "use at least")
 		})
 	}
@@ -348,7 +348,7 @@ func TestOptionsThatAreNotSetHaveTheirDefaults(t *testing.T) {
 	require.Equal(t, 3*time.Second, o.renew)
 	require.Equal(t, 1000, o.maxRows, "half of the sender's buffer")
 	require.EqualValues(t, 4<<20, o.maxBytes)
-	require.ErrorContains(t, r.Ready(), "does not run")
+	require.ErrorContains(t, r.Ready(), "is not running")
 	require.True(t, strings.HasPrefix(r.owner, "process "), r.owner)
 	r, err = NewRelay(newSQLite(t).DB, &Table{Dialect: SQLite, Queue: "q"}, sender.Raw(), &RelayOptions{maxRows: 1 << 30, maxBytes: 1 << 50})
 	require.NoError(t, err)
@@ -382,7 +382,7 @@ func TestRunTwiceAtOnceIsRefusedAndOneAfterTheOtherIsNot(t *testing.T) {
 		require.ErrorIs(t, r.Run(t.Context()), ErrRunning)
 		require.EqualValues(t, ranges, r.Stats().Ranges)
 		require.NoError(t, r.end())
-		require.ErrorContains(t, r.Ready(), "does not run")
+		require.ErrorContains(t, r.Ready(), "is not running")
 		uploads(t, db, table, gadget{ID: "a"})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)

@@ -192,7 +192,7 @@ func (q *reading) watermark(ctx context.Context, db Queryer) (server string, las
 	return "", 0, errNoIdentity
 }
 
-var errNoIdentity = errors.New("the server has no identity: the row of its nonce was written, and is not there")
+var errNoIdentity = errors.New("server has no identity: the nonce was written but is missing")
 
 // floor tracks which numbers may still appear: see DESIGN.md. The goroutine that reads owns it.
 type floor struct {

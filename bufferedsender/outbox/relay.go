@@ -141,7 +141,7 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 		bad("the sender has a Queue: the outbox is durable, so give the relay a sender without one")
 	}
 	if r.info.RequestTimeout <= 0 {
-		bad("the sender's RequestTimeout is off: a request that hangs would have its keys for ever. Set it")
+		bad("the sender's RequestTimeout is off, so a hanging request would block its keys for ever; set it")
 	}
 	margin := max(5*time.Second, r.info.UnknownWait+time.Second)
 	r.terms = relay.Terms{Margin: margin, Shortest: relay.Shortest(r.info.RequestTimeout)}
@@ -149,7 +149,7 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	spare := o.Lease - margin
 	o.renew = cmp.Or(o.renew, min(10*time.Second, spare/3))
 	if spare < 2*time.Second {
-		bad("Lease is %v: it has to be two seconds longer than a margin of %v: use at least %v", o.Lease, margin, margin+2*time.Second)
+		bad("got Lease %v, want two seconds more than the margin of %v; use at least %v", o.Lease, margin, margin+2*time.Second)
 	}
 	positive("Poll", &o.Poll, defaultPoll)
 	o.idlePoll = cmp.Or(o.idlePoll, defaultIdlePoll)
@@ -161,10 +161,10 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	rows, bytes := max(1, r.info.MaxBufferedActions/2), max(1, r.info.MaxBufferedBytes/2)
 	o.maxRows, o.maxBytes = min(cmp.Or(o.maxRows, rows), rows), min(cmp.Or(o.maxBytes, bytes), bytes)
 	if o.SeqField != "" && !columnName.MatchString(o.SeqField) {
-		bad("SeqField is %q: use the name of a field of the index, of letters, digits and _", o.SeqField)
+		bad("got SeqField %q, want the name of an index field of letters, digits and _", o.SeqField)
 	}
 	if o.SeqField != "" && o.Export != nil {
-		bad("SeqField is for rows that are actions on their own keys, and there is an Export")
+		bad("SeqField and Export are mutually exclusive")
 	}
 	if n := db.Stats().MaxOpenConnections; from.data.Server && n > 0 && n < 4 {
 		bad("the database has at most %d connections, and a relay needs four: SetMaxOpenConns, or a *sql.DB of its own", n)
@@ -194,10 +194,10 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 // state is the result of Ready.
 type state struct{ err error }
 
-var errNotRunning = errors.New("the relay does not run")
+var errNotRunning = errors.New("relay is not running")
 
 // ErrRunning: Run was called while the relay runs.
-var ErrRunning = errors.New("outbox: the relay runs already")
+var ErrRunning = errors.New("outbox: relay is already running")
 
 // Ready returns nil while the relay is registered, its leases are renewed, and its last call of the database, the
 // Loader and the sender succeeded, or has not been running for ten seconds. It never blocks. It does not cover the

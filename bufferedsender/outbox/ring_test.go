@@ -452,7 +452,7 @@ func TestATableWithPoliciesOrTriggersIsLeftAsItIs(t *testing.T) {
 
 func TestAPrefixThatIsAPartitionOfAnotherIsRefused(t *testing.T) {
 	_, err := Schema(PostgreSQL, &SchemaOptions{Prefix: "box_r1"})
-	require.ErrorContains(t, err, "may be a table of another outbox")
+	require.ErrorContains(t, err, "like a table of another outbox")
 	_, err = Schema(SQLite, &SchemaOptions{Prefix: "box_r1"})
 	require.NoError(t, err, "SQLite has no partitions")
 }

@@ -237,7 +237,7 @@ func TestARoleThatMaySendRowsMayRecognizeTheServer(t *testing.T) {
 	db := newPostgres(t)
 	db.exec(t, `DROP TABLE azsearch_outbox_nonce`)
 	_, app := db.as(t, `GRANT ALL ON ALL TABLES IN SCHEMA public`, `GRANT ALL ON SEQUENCE azsearch_outbox_seq`)
-	require.ErrorContains(t, Check(t.Context(), app, PostgreSQL, nil), "there is no azsearch_outbox_nonce. Call outbox.Migrate")
+	require.ErrorContains(t, Check(t.Context(), app, PostgreSQL, nil), "missing azsearch_outbox_nonce; call outbox.Migrate")
 	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, nil))
 	require.NoError(t, Check(t.Context(), app, PostgreSQL, nil))
 	role, watcher := db.as(t, `GRANT SELECT ON ALL TABLES IN SCHEMA public`, `GRANT SELECT ON SEQUENCE azsearch_outbox_seq`)

@@ -78,7 +78,7 @@ func (t *Table) PurgeAll(ctx context.Context, db Execer, confirm string) (int64,
 		return 0, err
 	}
 	if confirm != t.Queue {
-		return 0, fmt.Errorf("outbox: PurgeAll deletes all rows of the queue %q: give its name to confirm that, not %q", t.Queue, confirm)
+		return 0, fmt.Errorf("outbox: PurgeAll deletes all rows of queue %q; to confirm, pass its name, not %q", t.Queue, confirm)
 	}
 	return t.remove(ctx, db, `{t}`, "queue", "text", []any{t.Queue})
 }

@@ -94,7 +94,7 @@ func TestPurgeAllAsksForTheNameOfTheQueue(t *testing.T) {
 		for _, wrong := range []string{"", "Q", "yes", "q "} {
 			n, err := table.PurgeAll(ctx, db, wrong)
 			require.Zero(t, n)
-			require.ErrorContains(t, err, `all rows of the queue "q": give its name to confirm that`)
+			require.ErrorContains(t, err, `all rows of queue "q"; to confirm, pass its name`)
 		}
 		require.Len(t, rowsOf(t, db, "q"), 2)
 		n, err := table.PurgeAll(ctx, db, "q")

@@ -82,19 +82,19 @@ func (t *Table) ready() error {
 			errs = append(errs, err)
 		}
 		if !queueName.MatchString(t.Queue) {
-			errs = append(errs, fmt.Errorf("the Queue is %q: use 1 to 128 letters, digits, underscores, dashes and dots", t.Queue))
+			errs = append(errs, fmt.Errorf("got Queue %q, want 1 to 128 letters, digits, underscores, dashes and dots", t.Queue))
 		}
 		if err := checkPrefix(t.data, t.Prefix); err != nil {
 			errs = append(errs, err)
 		}
 		if t.Class >= classes {
-			errs = append(errs, fmt.Errorf("the Class is %d: use 0 to %d", t.Class, classes-1))
+			errs = append(errs, fmt.Errorf("got Class %d, want 0 to %d", t.Class, classes-1))
 		}
 		if t.Notify && t.data != nil && t.data.notify == "" {
-			errs = append(errs, fmt.Errorf("the option Notify is for PostgreSQL; %s has nothing to listen to: relays poll", t.Dialect))
+			errs = append(errs, fmt.Errorf("Notify needs PostgreSQL; relays of %s poll", t.Dialect))
 		}
 		if t.Notify && len(t.Channel()) > maxName {
-			errs = append(errs, fmt.Errorf("the option Notify is for a Prefix of at most %d bytes, which is the name of a channel: %q has %d", maxName, t.Prefix, len(t.Channel())))
+			errs = append(errs, fmt.Errorf("Notify needs a Prefix of at most %d bytes, the limit for a channel name: %q has %d", maxName, t.Prefix, len(t.Channel())))
 		}
 		if t.err = errors.Join(errs...); t.err != nil {
 			t.err = fmt.Errorf("outbox: table %q: %w", t.Queue, t.err)
@@ -125,7 +125,7 @@ func checkPrefix(d *dialect, prefix string) error {
 		return nil
 	}
 	if !plainPrefix(prefix) {
-		return fmt.Errorf("the Prefix is %q: use small letters, digits and _, at most 40, perhaps behind a schema and a dot", prefix)
+		return fmt.Errorf("got Prefix %q, want at most 40 small letters, digits and _, with an optional schema and dot in front", prefix)
 	}
 	others := append(slices.Clone(suffixes), "_nonce")
 	for n := range ringLeaves {
@@ -135,11 +135,11 @@ func checkPrefix(d *dialect, prefix string) error {
 	}
 	for _, suffix := range others {
 		if suffix != "" && strings.HasSuffix(prefix, suffix) {
-			return fmt.Errorf("the Prefix is %q: one that ends in %s may be a table of another outbox", prefix, suffix)
+			return fmt.Errorf("got Prefix %q, which ends in %s like a table of another outbox; use another one", prefix, suffix)
 		}
 	}
 	if d != nil && !d.Schemas && strings.Contains(prefix, ".") {
-		return fmt.Errorf("the Prefix is %q, with a schema, which %s does not have", prefix, d.Name)
+		return fmt.Errorf("got Prefix %q with a schema, which %s does not have", prefix, d.Name)
 	}
 	return nil
 }

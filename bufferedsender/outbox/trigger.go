@@ -111,10 +111,10 @@ func (t *Table) triggerParts(table, keyColumn string) (p triggerParts, err error
 	const nameHelp = "use a plain name, or one in double quotes without $, % and \\"
 	of := anyTable.FindStringSubmatch(table)
 	if of == nil || len(of[1]) > maxName || len(unquoted(of[2])) > 40 {
-		return p, fmt.Errorf("outbox: the table %q: %s, of at most 40 bytes, perhaps behind a schema and a dot", table, nameHelp)
+		return p, fmt.Errorf("outbox: got table %q; %s, of at most 40 bytes, with an optional schema and dot in front", table, nameHelp)
 	}
 	if !anyColumn.MatchString(keyColumn) {
-		return p, fmt.Errorf("outbox: the column %q: %s", keyColumn, nameHelp)
+		return p, fmt.Errorf("outbox: got column %q; %s", keyColumn, nameHelp)
 	}
 	schema := of[1]
 	if schema != "" {

@@ -97,7 +97,7 @@ func (p triggerParts) sqliteChanges(ctx context.Context, db Queryer) (all []stri
 		}
 		for _, s := range foreign {
 			if s.name == want.name {
-				return nil, fmt.Errorf("the name %s is taken by a trigger on %s, which had been %s; drop that one first", s.name, s.table, p.table)
+				return nil, fmt.Errorf("name %s is taken by a trigger on %s, formerly %s; drop that trigger first", s.name, s.table, p.table)
 			}
 		}
 		made = append(made, want.create())

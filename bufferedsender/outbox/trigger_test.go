@@ -214,11 +214,11 @@ func TestANameThatIsNotPlainIsRefused(t *testing.T) {
 	table := &Table{Dialect: SQLite, Queue: "q"}
 	for _, name := range []string{"", "a b", `"app`, `app"`, `""`, `"a"b"`, `"a$b"`, `"a%b"`, `"a\b"`, "\"a\nb\"", "app;drop", "a.b.c", "1app", "app'", "é"} {
 		err := table.EnsureTrigger(t.Context(), nil, name, "id")
-		require.ErrorContains(t, err, "the table", name)
+		require.ErrorContains(t, err, "got table", name)
 		require.ErrorContains(t, err, "use a plain name", name)
 		if name != "é" {
 			err = table.EnsureTrigger(t.Context(), nil, "app", name)
-			require.ErrorContains(t, err, "the column", name)
+			require.ErrorContains(t, err, "got column", name)
 		}
 	}
 	require.ErrorContains(t, (&Table{Queue: "q"}).EnsureTrigger(t.Context(), nil, "app", "id"), "no Dialect")

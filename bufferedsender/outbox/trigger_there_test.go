@@ -81,7 +81,7 @@ func TestATableThatIsRenamedKeepsItsTriggerAndGetsNoSecondOne(t *testing.T) {
 		err := table.EnsureTrigger(t.Context(), db.DB, "app", "id")
 		if db.dialect == SQLite { // where names of triggers are those of the database
 			require.ErrorContains(t, err, "is taken by a trigger on lodging")
-			require.ErrorContains(t, err, "drop that one first")
+			require.ErrorContains(t, err, "drop that trigger first")
 			require.NoError(t, table.DropTrigger(t.Context(), db.DB, "lodging", "id"))
 			err = table.EnsureTrigger(t.Context(), db.DB, "app", "id")
 		}

@@ -81,7 +81,7 @@ func (t *Table) add(ctx context.Context, tx Execer, n int, rows func() (*batch, 
 // rowsFor converts actions to rows.
 func rowsFor[T any](to *Table, actions []models.IndexDocumentsAction[T]) (*batch, error) {
 	if len(actions) > 0 && to.Key != nil && to.RawKey == nil {
-		return nil, fmt.Errorf("outbox: table %q has Key, which makes keys of documents out of raw ones, and no RawKey, which Write needs to know the raw one: set Table.RawKey, or use WriteKeys", to.Queue)
+		return nil, fmt.Errorf("outbox: table %q has Key but no RawKey, which Write needs; set Table.RawKey, or use WriteKeys", to.Queue)
 	}
 	b := newBatch(len(actions))
 	for i := range actions {
@@ -179,16 +179,16 @@ func (t *Table) checkKey(raw string) error {
 	case raw == "":
 		return errors.New("the key is empty")
 	case !utf8.ValidString(raw):
-		return errors.New("the key is not UTF-8, which is all that a database keeps as text")
+		return errors.New("key is not UTF-8, so a database cannot store it as text")
 	case strings.IndexByte(raw, 0) >= 0:
-		return errors.New("the key has a zero byte, which a database does not keep in text")
+		return errors.New("key has a zero byte, which a database cannot store in text")
 	}
 	err := keys.Validate(t.key(raw))
 	switch {
 	case err != nil && t.Key == nil:
-		return fmt.Errorf("%w. If raw keys may be anything, set Table.Key to keys.Encode", err)
+		return fmt.Errorf("%w; to allow any raw key, set Table.Key to keys.Encode", err)
 	case err != nil:
-		return fmt.Errorf("Table.Key made %q of it: %w", t.key(raw), err)
+		return fmt.Errorf("Table.Key returned %q: %w", t.key(raw), err)
 	}
 	return nil
 }
@@ -213,7 +213,7 @@ func appendAction[T any](to *Table, b *batch, action *models.IndexDocumentsActio
 		return "", fmt.Errorf("unknown action type %q: use models.UploadAction, MergeAction, MergeOrUploadAction or DeleteAction", action.Type)
 	}
 	if action.OnOutcome != nil {
-		return "", errors.New("it has OnOutcome, which an outbox does not keep: the relay that sends it may be another process")
+		return "", errors.New("got OnOutcome, want none: the relay that sends the action may be another process")
 	}
 	written, err := keyIn(to, &action.Document)
 	if err != nil {
@@ -229,7 +229,7 @@ func appendAction[T any](to *Table, b *batch, action *models.IndexDocumentsActio
 		return raw, err
 	}
 	if key := to.key(raw); key != written {
-		return raw, fmt.Errorf("the key of the document is %q, and Table.Key makes %q of its raw key %q: the document has to hold what Table.Key makes, and RawKey has to return what it is made of", written, key, raw)
+		return raw, fmt.Errorf("got document key %q, want %q, which Table.Key returns for its raw key %q; RawKey must be the inverse of Key", written, key, raw)
 	}
 	if action.Type == models.ActionTypeDelete {
 		b.add(raw, action.Type, nil)
@@ -268,7 +268,7 @@ func keyIn[T any](to *Table, doc *T) (string, error) {
 		found, err := models.KeyFieldOf[T]()
 		if err == nil && found.Name == "" {
 			if to.KeyField == "" {
-				return "", fmt.Errorf("it is not known which field of %T is the key: tag it with `search:\"key\"`, or set Table.KeyField", *doc)
+				return "", fmt.Errorf("no field of %T is known as the key; tag it with `search:\"key\"`, or set Table.KeyField", *doc)
 			}
 			found, err = models.KeyFieldByName[T](to.KeyField)
 		}
@@ -295,10 +295,10 @@ func encode[T any](action *models.IndexDocumentsAction[T]) (string, error) {
 	*buffer = text
 	if len(text) > maxBody {
 		*buffer = nil
-		return "", fmt.Errorf("its JSON has %d bytes, and no request may have more than %d", len(text), maxBody)
+		return "", fmt.Errorf("got JSON of %d bytes, want at most %d", len(text), maxBody)
 	}
 	if !utf8.Valid(text) {
-		return "", errors.New("its JSON is not UTF-8")
+		return "", errors.New("JSON is not UTF-8")
 	}
 	return document(text), nil
 }

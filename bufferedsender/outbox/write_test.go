@@ -275,7 +275,7 @@ func TestARefusedActionIsNamedNothingIsWrittenAndTheTransactionGoesOn(t *testing
 		{"RawKey that fails", encoding, paths(path{"none", "none"}), 0, "", []string{"it has no row id"}},
 		{"RawKey that panics", encoding, paths(path{"panic", "panic"}), 0, "", []string{"RawKey panicked", "no row id"}},
 		{"a number that JSON does not have", &Table{}, gadgets(good, models.UploadAction(gadget{ID: "a", More: &nan})), 1, "a", []string{"NaN"}},
-		{"a document that no request takes", &Table{}, gadgets(models.UploadAction(gadget{ID: "a", Text: big})), 0, "a", []string{"16000000", "no request"}},
+		{"a document that no request takes", &Table{}, gadgets(models.UploadAction(gadget{ID: "a", Text: big})), 0, "a", []string{"16000000", "want at most"}},
 		{"JSON that is not UTF-8", &Table{KeyField: "id"}, func(tx Execer, to *Table) error {
 			return Write(context.Background(), tx, to, models.UploadAction(json.RawMessage("{\"id\":\"a\",\"t\":\"\xff\"}")))
 		}, 0, "a", []string{"UTF-8"}},
@@ -356,14 +356,14 @@ func TestWhatIsRolledBackLeavesNothing(t *testing.T) {
 
 func TestTablesThatMakeNoSenseNameAllThatIsWrong(t *testing.T) {
 	err := (&Table{Dialect: "oracle", Queue: "a b", Prefix: "Big", Class: 8}).ready()
-	for _, want := range []string{`"oracle" is not known: use outbox.PostgreSQL or outbox.SQLite`, `Queue is "a b"`, `Prefix is "Big"`, "Class is 8: use 0 to 7"} {
+	for _, want := range []string{`unknown dialect "oracle"; use outbox.PostgreSQL or outbox.SQLite`, `got Queue "a b"`, `got Prefix "Big"`, "got Class 8, want 0 to 7"} {
 		require.ErrorContains(t, err, want)
 	}
 	require.ErrorContains(t, (&Table{Queue: "q"}).ready(), "no Dialect: use outbox.PostgreSQL or outbox.SQLite")
 	require.ErrorContains(t, (&Table{Dialect: SQLite, Queue: "q", Prefix: "a.b"}).ready(), "with a schema, which sqlite does not have")
-	require.ErrorContains(t, (&Table{Dialect: SQLite, Queue: "q", Notify: true}).ready(), "Notify is for PostgreSQL")
+	require.ErrorContains(t, (&Table{Dialect: SQLite, Queue: "q", Notify: true}).ready(), "Notify needs PostgreSQL")
 	for _, queue := range []string{"", strings.Repeat("q", 129), "a'b", "a/b", "é"} {
-		require.ErrorContains(t, (&Table{Dialect: SQLite, Queue: queue}).ready(), "use 1 to 128 letters")
+		require.ErrorContains(t, (&Table{Dialect: SQLite, Queue: queue}).ready(), "want 1 to 128 letters")
 	}
 }
 

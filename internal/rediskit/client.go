@@ -77,7 +77,7 @@ func CheckClient(client redis.UniversalClient) (bounded bool, err error) {
 	}
 	_, cluster := client.(clustered)
 	if _, shards := client.(sharded); shards && !cluster {
-		return true, errors.New("client is a Ring: while a server does not answer it uses another one, which has not the same keys; use a client of one server, of Sentinel, or of a cluster")
+		return true, errors.New("client is a Ring, which uses another server, without the keys, while one does not answer; use a client of one server, of Sentinel, or of a cluster")
 	}
 	return bounded, nil
 }

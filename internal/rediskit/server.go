@@ -124,7 +124,7 @@ func (s *Server) Old() error {
 func (s *Server) Loses() error {
 	var errs []error
 	if s.Role == "slave" {
-		errs = append(errs, errors.New("the server is a replica: it takes no writes, and what it has may be old; use its master"))
+		errs = append(errs, errors.New("server is a replica, which refuses writes and may be stale; use its master"))
 	}
 	if s.Evicts() {
 		errs = append(errs, fmt.Errorf("maxmemory-policy is %s: Redis may evict keys; set noeviction", s.Eviction))

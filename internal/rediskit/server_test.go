@@ -60,7 +60,7 @@ func TestWhatAServerLosesIsNamed(t *testing.T) {
 	servers := []Server{{Version: "6.2.14", Addr: "a:1"}, {Version: "7.0", Role: "slave", Eviction: "allkeys-lru", Addr: "b:2"}, {Version: "", Eviction: "volatile-lru"}}
 	assert.EqualError(t, Judge(servers, (*Server).Old), "a:1: server is Redis 6.2.14, want 7.0 or later: its scripts have no flags; use a newer server")
 	err := Judge(servers, (*Server).Loses)
-	assert.ErrorContains(t, err, "b:2: the server is a replica")
+	assert.ErrorContains(t, err, "b:2: server is a replica")
 	assert.ErrorContains(t, err, "maxmemory-policy is allkeys-lru")
 	assert.NoError(t, Judge(servers[2:], (*Server).Loses))
 	for _, s := range []Server{{}, {AOF: "0"}, {AOF: "0", SaveRead: true, Save: "60 1"}, {AOF: "1", SaveRead: true}} {

@@ -128,8 +128,8 @@ func TestALoaderIsAskedForAsManyKeysAsThereIsRoomFor(t *testing.T) {
 func TestALoaderAnswersForKeysItWasAskedForEachOnce(t *testing.T) {
 	require.NoError(t, Answered([]string{"a", "b", "c"}, []string{"c", "a"}))
 	require.NoError(t, Answered([]string{"a", "a"}, []string{"a"}), "keys of which Table.Key makes one")
-	require.ErrorContains(t, Answered([]string{"a"}, []string{"a", "b"}), `"b", which was not asked for`)
-	require.ErrorContains(t, Answered([]string{"a", "b"}, []string{"a", "b", "a"}), `two actions about the key "a"`)
+	require.ErrorContains(t, Answered([]string{"a"}, []string{"a", "b"}), `"b", which was not requested`)
+	require.ErrorContains(t, Answered([]string{"a", "b"}, []string{"a", "b", "a"}), `two actions for key "a"`)
 }
 
 func TestTheFirstRecordThatIsNotConfirmedDecidesHowAKeyIsSettled(t *testing.T) {

@@ -57,7 +57,7 @@ func Named(name, pkg string) (*Dialect, error) {
 	case strings.Contains(lower, "mysql") || strings.Contains(lower, "maria"):
 		return nil, fmt.Errorf("the dialect %q is not supported: under REPEATABLE READ, the default of MySQL and MariaDB, gap locks make deletes wait for inserts. Use PostgreSQL or SQLite", name)
 	}
-	return nil, fmt.Errorf("the dialect %q is not known: use %s.PostgreSQL or %[2]s.SQLite", name, pkg)
+	return nil, fmt.Errorf("unknown dialect %q; use %s.PostgreSQL or %[2]s.SQLite", name, pkg)
 }
 
 // onServer matches a part of a statement that only servers have, such as locks of rows.
@@ -80,7 +80,7 @@ func (d *Dialect) Text(statement, table string) string {
 }
 
 // ErrDialect: the dialect is not that of the database.
-var ErrDialect = errors.New("the Dialect is the wrong one")
+var ErrDialect = errors.New("wrong Dialect")
 
 // Recognize returns an error if the server is of another kind.
 func (d *Dialect) Recognize(ctx context.Context, db Queryer) error {
@@ -88,13 +88,13 @@ func (d *Dialect) Recognize(ctx context.Context, db Queryer) error {
 	if err := One(ctx, db, &says, d.Version); err != nil {
 		for _, other := range All {
 			if other != d && One(ctx, db, &says, other.Version) == nil {
-				return fmt.Errorf("%w: it is %s, and the server says that it is %q: use %s", ErrDialect, d.Name, says, other.Name)
+				return fmt.Errorf("%w: got %s, but the server is %q; use %s", ErrDialect, d.Name, says, other.Name)
 			}
 		}
-		return fmt.Errorf("the database does not say what it is, as %s would: %w", d.Name, err)
+		return fmt.Errorf("database did not return its version as %s does: %w", d.Name, err)
 	}
 	if kind := strings.ToLower(strings.Fields(says + " ?")[0]); kind != d.Name {
-		return fmt.Errorf("%w: it is %s, and the server says that it is %q: use PostgreSQL or SQLite", ErrDialect, d.Name, says)
+		return fmt.Errorf("%w: got %s, but the server is %q; use PostgreSQL or SQLite", ErrDialect, d.Name, says)
 	}
 	return nil
 }

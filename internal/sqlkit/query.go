@@ -95,7 +95,7 @@ func Conn(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	defer cancel()
 	c, err := db.Conn(within)
 	if err != nil && within.Err() != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("no connection within %v: the database does not answer, or others have all connections of its pool; allow more with SetMaxOpenConns: %w", ConnPatience, err)
+		return nil, fmt.Errorf("no connection within %v: the database does not answer, or all connections of the pool are in use; allow more with SetMaxOpenConns: %w", ConnPatience, err)
 	}
 	return c, err
 }

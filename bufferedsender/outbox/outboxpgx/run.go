@@ -24,7 +24,7 @@ const (
 )
 
 // ErrRunning: Run was called while the listener runs.
-var ErrRunning = errors.New("outboxpgx: the listener runs already")
+var ErrRunning = errors.New("outboxpgx: listener is already running")
 
 // Run listens until ctx ends, and then returns nil. It reconnects whenever the connection is lost, after 50 ms to 5 s,
 // and wakes all relays after each connection, because it may have missed notifications. Only the first of several
@@ -91,7 +91,7 @@ func (l *Listener) follow(ctx context.Context, conn *pgx.Conn) error {
 			err := conn.Ping(ask)
 			cancel()
 			if err != nil {
-				return fmt.Errorf("the server has not answered: %w", err)
+				return fmt.Errorf("server did not answer: %w", err)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ func (q *Queue) Append(ctx context.Context, what queue.Call) (queue.Receipt, err
 	size := 0
 	if wrong == nil {
 		if size = callSize(&what); size > maxFrame {
-			wrong = fmt.Errorf("the call has %d bytes, want at most %d", size, maxFrame)
+			wrong = fmt.Errorf("got a call of %d bytes, want at most %d", size, maxFrame)
 		}
 	}
 	var e *encodedCall

@@ -181,7 +181,7 @@ func readFrame(s *segment, at int64, seed uint32, buf *[]byte) (f frame, err err
 	}
 	f, ok := parse((*buf)[:size], s.number, 0, seed)
 	if !ok {
-		return f, &CorruptError{Segment: s.number, Offset: at, Reason: "what was written here is not what it was"}
+		return f, &CorruptError{Segment: s.number, Offset: at, Reason: "corrupt frame"}
 	}
 	f.at.offset = uint32(at) //nolint:gosec // see maxSegment
 	return f, nil

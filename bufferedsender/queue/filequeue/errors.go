@@ -7,15 +7,15 @@ import (
 
 var (
 	// ErrLocked: another process, or another Queue of this process, uses the directory. The error names the holder.
-	ErrLocked = errors.New("the queue is in use")
+	ErrLocked = errors.New("queue is in use")
 	// ErrReadOnly: the queue was opened with Options.ReadOnly.
-	ErrReadOnly = errors.New("the queue is open for reading only")
+	ErrReadOnly = errors.New("queue is open for reading only")
 	// ErrFormat: a newer version of this package wrote the directory.
-	ErrFormat = errors.New("the queue has a newer format")
+	ErrFormat = errors.New("queue has a newer format")
 	// ErrOther: the directory holds the queue of another index or endpoint.
-	ErrOther = errors.New("the queue belongs to another index")
+	ErrOther = errors.New("queue belongs to another index")
 	// ErrNetwork: the directory is on a network file system.
-	ErrNetwork = errors.New("the queue is on a network file system")
+	ErrNetwork = errors.New("queue is on a network file system")
 )
 
 // CorruptError reports that durable data is missing or changed. Repair salvages the rest.

@@ -79,7 +79,7 @@ func decodeHeader(b []byte) (h header, ok bool, err error) {
 		return h, false, nil
 	}
 	if v != formatVersion {
-		return h, false, fmt.Errorf("%w: version %d, and this program reads up to %d", ErrFormat, v, formatVersion)
+		return h, false, fmt.Errorf("%w: got version %d, want at most %d; use a newer program", ErrFormat, v, formatVersion)
 	}
 	d := decoder{b: b[16:]}
 	h.queue = d.id()
@@ -96,10 +96,10 @@ func newerSum(b []byte) uint32 {
 // fits returns an error if the segment belongs to another index or endpoint than the options.
 func (h *header) fits(o *Options) error {
 	if o.Index != "" && h.index != "" && o.Index != h.index {
-		return fmt.Errorf("%w: it was made for %q, and %q is asked for", ErrOther, h.index, o.Index)
+		return fmt.Errorf("%w: it has %q, Options.Index is %q", ErrOther, h.index, o.Index)
 	}
 	if o.Endpoint != "" && h.endpoint != "" && o.Endpoint != h.endpoint {
-		return fmt.Errorf("%w: it was made for the endpoint %q, and %q is asked for", ErrOther, h.endpoint, o.Endpoint)
+		return fmt.Errorf("%w: it has endpoint %q, Options.Endpoint is %q", ErrOther, h.endpoint, o.Endpoint)
 	}
 	return nil
 }

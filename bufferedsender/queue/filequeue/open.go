@@ -118,7 +118,7 @@ func take(dir string, options *Options) (disk.Folder, func() error, error) {
 		return nil, nil, wrap(err)
 	}
 	if network := networkName(dir); network != "" && !options.AllowNetwork {
-		return nil, nil, wrap(fmt.Errorf("%w, %s: what it has synced, and its locks, are not to be relied on; see Options.AllowNetwork", ErrNetwork, network))
+		return nil, nil, wrap(fmt.Errorf("%w, %s, whose syncs and locks are not reliable; see Options.AllowNetwork", ErrNetwork, network))
 	}
 	release, err := disk.Lock(filepath.Join(dir, lockName))
 	if locked := (*disk.LockedError)(nil); errors.As(err, &locked) {

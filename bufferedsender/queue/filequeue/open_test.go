@@ -148,9 +148,9 @@ func TestADestroyedQueueIsGone(t *testing.T) {
 
 func TestEveryWrongOptionIsNamed(t *testing.T) {
 	_, err := Open(t.TempDir(), &Options{MaxKeys: -1, SegmentBytes: 7, Index: string(make([]byte, 200))})
-	require.ErrorContains(t, err, "MaxKeys is -1")
-	require.ErrorContains(t, err, "SegmentBytes is 7")
-	require.ErrorContains(t, err, "Index has 200 bytes and")
+	require.ErrorContains(t, err, "got MaxKeys -1")
+	require.ErrorContains(t, err, "got SegmentBytes 7")
+	require.ErrorContains(t, err, "got Index of 200 bytes and")
 }
 
 func TestAProgramThatChangesItsDirectoryKeepsItsQueue(t *testing.T) {

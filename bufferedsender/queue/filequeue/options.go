@@ -53,13 +53,13 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	var errs []error
 	if set.MaxKeys < 0 || set.MaxBytes < 0 {
-		errs = append(errs, fmt.Errorf("MaxKeys is %d and MaxBytes %d: use positive numbers, or 0 for no bound", set.MaxKeys, set.MaxBytes))
+		errs = append(errs, fmt.Errorf("got MaxKeys %d and MaxBytes %d, want positive numbers, or 0 for no bound", set.MaxKeys, set.MaxBytes))
 	}
 	if set.SegmentBytes < minSegment || set.SegmentBytes > maxSegment {
-		errs = append(errs, fmt.Errorf("SegmentBytes is %d: use %d to %d, or 0 for %d", set.SegmentBytes, minSegment, maxSegment, defaultSegment))
+		errs = append(errs, fmt.Errorf("got SegmentBytes %d, want %d to %d, or 0 for %d", set.SegmentBytes, minSegment, maxSegment, defaultSegment))
 	}
 	if len(set.Index) > maxIndex || len(set.Endpoint) > maxEndpoint {
-		errs = append(errs, fmt.Errorf("the Index has %d bytes and the Endpoint %d, want at most %d and %d", len(set.Index), len(set.Endpoint), maxIndex, maxEndpoint))
+		errs = append(errs, fmt.Errorf("got Index of %d bytes and Endpoint of %d, want at most %d and %d", len(set.Index), len(set.Endpoint), maxIndex, maxEndpoint))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return set, fmt.Errorf("filequeue: %w", err)

@@ -25,7 +25,7 @@ func (l *log) area(number uint32) (*segment, error) {
 			return l.segments[i], nil
 		}
 	}
-	return nil, &CorruptError{Segment: number, Reason: "records lie in it, and it is not there"}
+	return nil, &CorruptError{Segment: number, Reason: "file is missing, but records are in it"}
 }
 
 // wanted is a record to read.

@@ -110,7 +110,7 @@ func (r *recovery) list() error {
 		switch {
 		case ok && (h.number != n || r.id != queue.ID{} && h.queue != r.id):
 			if r.salvage == nil {
-				return &CorruptError{Segment: n, Reason: "it is a segment of another log"}
+				return &CorruptError{Segment: n, Reason: "segment of another log"}
 			}
 			r.damaged(n)
 		case ok:
@@ -119,7 +119,7 @@ func (r *recovery) list() error {
 		case unused:
 			r.empty = append(r.empty, segmentName(n))
 		case r.salvage == nil:
-			return &CorruptError{Segment: n, Reason: "it has no header"}
+			return &CorruptError{Segment: n, Reason: "no header"}
 		default:
 			r.damaged(n)
 		}
@@ -275,7 +275,7 @@ func (r *recovery) ending(i int, end int64) (_ int64, done bool, err error) {
 	}
 	switch {
 	case attested:
-		return 0, false, &CorruptError{Segment: n, Offset: end, Reason: "what was synced here is not there any more, or is not what it was"}
+		return 0, false, &CorruptError{Segment: n, Offset: end, Reason: "synced data is missing or changed"}
 	case clean && len(behind) == 0:
 		return end, true, nil
 	}

@@ -68,7 +68,7 @@ func repair(dir disk.Folder, options Options) (report RepairReport, err error) {
 		return report, err
 	}
 	if r.book == nil || r.id == (queue.ID{}) {
-		return report, errors.New("no segment of the log has a header that can be read")
+		return report, errors.New("no segment of the log has a readable header")
 	}
 	w := rewrite{dir: dir, options: &options, r: &r, report: &report}
 	return report, w.run()

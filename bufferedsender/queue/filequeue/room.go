@@ -118,7 +118,7 @@ func (q *Queue) provide() {
 			l.full = nil
 			q.noRoom.Store(nil)
 		case isShort(short):
-			l.full = fmt.Errorf("filequeue: there is no room for another segment: %w: %w", queue.ErrFull, short)
+			l.full = fmt.Errorf("filequeue: no room for another segment: %w: %w", queue.ErrFull, short)
 			q.noRoom.Store(&l.full)
 		default:
 			q.fail(short)

@@ -163,7 +163,7 @@ func (r *recovery) replaySettle(f *frame) bool {
 func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lease) (lost []queue.Lease, err error) {
 	var wrong error
 	if d <= 0 {
-		wrong = fmt.Errorf("leases cannot be extended by %v", d)
+		wrong = fmt.Errorf("got an extension of %v, want more than 0", d)
 	}
 	size := 16 + frameHeader
 	for i := range leases {

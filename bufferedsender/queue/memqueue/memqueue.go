@@ -55,7 +55,7 @@ func New(opts *Options) (*Queue, error) {
 		opts = &Options{}
 	}
 	if opts.MaxKeys < 0 || opts.MaxBytes < 0 {
-		return nil, fmt.Errorf("memqueue: MaxKeys is %d and MaxBytes %d: use positive numbers, or 0 for no bound", opts.MaxKeys, opts.MaxBytes)
+		return nil, fmt.Errorf("memqueue: got MaxKeys %d and MaxBytes %d, want positive numbers, or 0 for no bound", opts.MaxKeys, opts.MaxBytes)
 	}
 	q := &Queue{book: book.New[*record](time.Now())}
 	q.book.MaxKeys, q.book.MaxBytes = opts.MaxKeys, opts.MaxBytes
@@ -221,7 +221,7 @@ func (q *Queue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End
 func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lease) (lost []queue.Lease, err error) {
 	var wrong error
 	if d <= 0 {
-		wrong = fmt.Errorf("leases cannot be extended by %v", d)
+		wrong = fmt.Errorf("got an extension of %v, want more than 0", d)
 	}
 	now, err := q.begin(ctx, wrong)
 	if err != nil {

@@ -43,7 +43,7 @@ func (q *Queue) Append(ctx context.Context, call queue.Call) (queue.Receipt, err
 		return queue.Receipt{}, fmt.Errorf("redisqueue: %w", err)
 	}
 	if call.Number >= 1<<48 {
-		return queue.Receipt{}, fmt.Errorf("redisqueue: the number %d of the call is 2^48 or more", call.Number)
+		return queue.Receipt{}, fmt.Errorf("redisqueue: got call number %d, want less than 2^48", call.Number)
 	}
 	if err := q.begin(ctx); err != nil {
 		return queue.Receipt{}, err
@@ -300,7 +300,7 @@ func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 			settled = false // the other shards must still end their generation
 		case int64(1):
 		case int64(2):
-			return false, fmt.Errorf("redisqueue: shard %d does not know the generation %d: %w", s, g, queue.ErrLost)
+			return false, fmt.Errorf("redisqueue: shard %d has no generation %d: %w", s, g, queue.ErrLost)
 		default:
 			return false, rediskit.ErrAnswer
 		}

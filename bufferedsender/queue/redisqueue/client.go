@@ -128,17 +128,17 @@ func (q *Queue) meaning(err error, shard int) error {
 	}
 	switch code, rest := rediskit.Refusal(err); code {
 	case "OOM":
-		return fmt.Errorf("redisqueue: the memory of the server is full: %w (%w)", queue.ErrFull, err)
+		return fmt.Errorf("redisqueue: memory of the server is full: %w (%w)", queue.ErrFull, err)
 	case "AZQFULL":
 		return q.full(rest)
 	case "AZQTOOOLD":
 		return fmt.Errorf("redisqueue: %w", queue.ErrTooOld)
 	case "AZQLOST":
-		return fmt.Errorf("redisqueue: the marker %q is gone or another one: %w; open the queue again", q.shards[shard].keys[0], queue.ErrLost)
+		return fmt.Errorf("redisqueue: marker %q is gone or changed: %w; open the queue again", q.shards[shard].keys[0], queue.ErrLost)
 	case "AZQPART":
-		return fmt.Errorf("redisqueue: an earlier part of the call is not there: %w", queue.ErrLost)
+		return fmt.Errorf("redisqueue: an earlier part of the call is missing: %w", queue.ErrLost)
 	case "AZQCLOBBERED", "WRONGTYPE":
-		return fmt.Errorf("redisqueue: a key of the queue was overwritten: %s; delete it, then Repair the queue: %w", rest, queue.ErrLost)
+		return fmt.Errorf("redisqueue: Redis key of the queue was overwritten: %s; delete it, then Repair the queue: %w", rest, queue.ErrLost)
 	case "AZQGONE":
 		return fmt.Errorf("%w: key %q was deleted or evicted (%w)", errDamaged, rest, err)
 	case "AZQDAMAGED":

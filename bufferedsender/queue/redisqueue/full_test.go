@@ -339,11 +339,11 @@ func TestEveryScriptButThatOfAppendRunsWhileTheMemoryOfTheServerIsFull(t *testin
 					err := made[i](t.Context())
 					require.ErrorIs(t, err, queue.ErrFull)
 					require.NotErrorIs(t, err, queue.ErrUnknown)
-					require.ErrorContains(t, err, "the memory of the server is full")
+					require.ErrorContains(t, err, "memory of the server is full")
 					assert.Equal(t, before, contents(t, place.client, queues[i]), "something was kept")
 					assert.Equal(t, map[string]int{sha: 1}, c.refused)
 					require.ErrorIs(t, queues[i].Fault(), queue.ErrFull, "Health names what adding calls wait for")
-					require.ErrorContains(t, queues[i].Fault(), "the memory of the server is full")
+					require.ErrorContains(t, queues[i].Fault(), "memory of the server is full")
 				})
 			}
 			for _, node := range place.nodes {

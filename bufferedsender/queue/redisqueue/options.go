@@ -24,7 +24,7 @@ const (
 func Replicas(n int) Durability { return Durability(max(n, 1)) }
 
 // ErrNotFound: Options.Existing is set, and no queue of this name exists.
-var ErrNotFound = errors.New("there is no queue of this name")
+var ErrNotFound = errors.New("no queue has this name")
 
 // Options configures Open and New. The zero value has the defaults.
 type Options struct {

@@ -141,16 +141,16 @@ func New(ctx context.Context, client redis.UniversalClient, name string, opts *O
 func (o *Options) check(name string) error {
 	var errs []error
 	if name == "" {
-		errs = append(errs, errors.New("the queue has no name"))
+		errs = append(errs, errors.New("no name"))
 	}
 	if o.Shards < 0 || o.Shards > slots {
-		errs = append(errs, fmt.Errorf("Options.Shards is %d: between 1 and %d, or 0", o.Shards, slots))
+		errs = append(errs, fmt.Errorf("got Options.Shards %d, want 1 to %d, or 0", o.Shards, slots))
 	}
 	if o.MaxKeys < 0 || o.MaxBytes < 0 {
-		errs = append(errs, fmt.Errorf("Options.MaxKeys is %d and MaxBytes %d: none may be negative", o.MaxKeys, o.MaxBytes))
+		errs = append(errs, fmt.Errorf("got Options.MaxKeys %d and MaxBytes %d, want none negative", o.MaxKeys, o.MaxBytes))
 	}
 	if o.Durability < Disk {
-		errs = append(errs, fmt.Errorf("Options.Durability is %d: Server, Process, Disk or Replicas(n)", o.Durability))
+		errs = append(errs, fmt.Errorf("got Options.Durability %d, want Server, Process, Disk or Replicas(n)", o.Durability))
 	}
 	return errors.Join(errs...)
 }
@@ -192,20 +192,20 @@ func (q *Queue) open(ctx context.Context, cluster bool) error {
 			return r.Err
 		}
 		if v, err := strconv.Atoi(version); err != nil || v > format {
-			return fmt.Errorf("redisqueue: the queue %q has format %s, this program knows up to %d: a newer program has made it", q.name, version, format)
+			return fmt.Errorf("redisqueue: queue %q has format %s, want at most %d; use a newer program", q.name, version, format)
 		}
 		made, err := strconv.Atoi(shards)
 		switch {
 		case err != nil || made < 1:
-			return fmt.Errorf("redisqueue: the marker %q of the queue has %q shards", q.shards[i].keys[0], shards)
+			return fmt.Errorf("redisqueue: marker %q has a malformed number of shards: %q", q.shards[i].keys[0], shards)
 		case name != q.name:
-			return fmt.Errorf("redisqueue: the keys of queue %q are those of queue %q", q.name, name)
+			return fmt.Errorf("redisqueue: queue %q has the same Redis keys as queue %q; use another name", q.name, name)
 		case q.o.Shards != 0 && made != q.o.Shards:
-			return fmt.Errorf("redisqueue: the queue %q was made with %d shards and keeps them, not %d: make another queue and drain this one into it", q.name, made, q.o.Shards)
+			return fmt.Errorf("redisqueue: queue %q has %d shards, want %d; make another queue and drain this one into it", q.name, made, q.o.Shards)
 		case differ(q.o.Index, index):
-			return fmt.Errorf("redisqueue: the queue %q is for the index %q, not %q", q.name, index, q.o.Index)
+			return fmt.Errorf("redisqueue: queue %q is for index %q, not %q", q.name, index, q.o.Index)
 		case differ(q.o.Endpoint, endpoint):
-			return fmt.Errorf("redisqueue: the queue %q is for the endpoint %q, not %q", q.name, endpoint, q.o.Endpoint)
+			return fmt.Errorf("redisqueue: queue %q is for endpoint %q, not %q", q.name, endpoint, q.o.Endpoint)
 		}
 		n = made
 	}

@@ -102,16 +102,16 @@ func TestQueueKeepsWhatItWasMadeWith(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, again.shards, 3)
 	for want, o := range map[string]Options{
-		"made with 3 shards and keeps them, not 4":           {Shards: 4},
-		`is for the index "hotels", not "rooms"`:             {Index: "rooms"},
-		`is for the endpoint "https://one", not "https://2"`: {Endpoint: "https://2"},
+		"has 3 shards, want 4":                           {Shards: 4},
+		`is for index "hotels", not "rooms"`:             {Index: "rooms"},
+		`is for endpoint "https://one", not "https://2"`: {Endpoint: "https://2"},
 	} {
 		_, err := New(t.Context(), c, name, &o)
 		require.ErrorContains(t, err, want)
 	}
 	require.NoError(t, c.HSet(t.Context(), keysOf(name, 0)[0], "v", format+1).Err())
 	_, err = New(t.Context(), c, name, nil)
-	require.ErrorContains(t, err, "a newer program has made it")
+	require.ErrorContains(t, err, "use a newer program")
 	require.NoError(t, c.HSet(t.Context(), keysOf(name, 0)[0], "v", format).Err())
 	require.NoError(t, made.Destroy(t.Context()))
 	require.Empty(t, c.Keys(t.Context(), strings.TrimSuffix(keysOf(name, 0)[0], "0}:m")+"*").Val())
@@ -119,7 +119,7 @@ func TestQueueKeepsWhatItWasMadeWith(t *testing.T) {
 
 func TestOptionsThatMakeNoSenseAreNamedAllAtOnce(t *testing.T) {
 	_, err := New(t.Context(), newClient(t, servers.Redis(t).Addr()), "", &Options{Shards: 1025, MaxKeys: -1, Durability: -3})
-	for _, want := range []string{"no name", "1025", "MaxKeys is -1", "Durability is -3"} {
+	for _, want := range []string{"no name", "1025", "MaxKeys -1", "Durability -3"} {
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -161,11 +161,11 @@ func TestServerThatKeepsLessThanAskedForIsRefused(t *testing.T) {
 	}{
 		"everysec":             {nil, Server, "", "up to two seconds"},
 		"everysec for a crash": {nil, Process, "", "up to two seconds"},
-		"everysec for disk":    {nil, Disk, "Disk needs yes and always", "up to two seconds"},
+		"everysec for disk":    {nil, Disk, "want yes and always for Disk", "up to two seconds"},
 		"always":               {[]string{"--appendfsync", "always"}, Disk, "", "is on the server's disk"},
 		"nothing":              {[]string{"--appendonly", "no"}, Server, "keeps nothing when its process ends", "keeps nothing when its process ends"},
 		"snapshots":            {[]string{"--appendonly", "no", "--save", "60 1"}, Server, "", "after its last snapshot"},
-		"snapshots, asked":     {[]string{"--appendonly", "no", "--save", "60 1"}, Process, "Process needs yes", "after its last snapshot"},
+		"snapshots, asked":     {[]string{"--appendonly", "no", "--save", "60 1"}, Process, "want yes for Process", "after its last snapshot"},
 		"evicting":             {[]string{"--maxmemory-policy", "allkeys-lru"}, Server, "may evict keys", "may evict keys"},
 		"evicting the mortal":  {[]string{"--maxmemory-policy", "volatile-lru"}, Server, "", "survives a crash"},
 		"settings hidden":      {[]string{"--rename-command", "CONFIG", ""}, Server, "", "is unknown, appendfsync cannot be read"},
@@ -193,7 +193,7 @@ func TestReplicaIsRefused(t *testing.T) {
 	host, port, _ := strings.Cut(master.Addr(), ":")
 	replica.CLI(t, "REPLICAOF", host, port)
 	_, err := New(t.Context(), newClient(t, replica.Addr()), "q", nil)
-	require.ErrorContains(t, err, "the server is a replica")
+	require.ErrorContains(t, err, "server is a replica")
 }
 
 func TestEachShardHasItsShareOfTheLimits(t *testing.T) {

@@ -34,9 +34,9 @@ func (d Durability) weaker(s *rediskit.Server) error {
 	case s.KeepsNothing() && d <= 0:
 		errs = append(errs, errors.New("appendonly no, no snapshots: the server keeps nothing when its process ends"))
 	case d == Process && s.AOF != "1":
-		errs = append(errs, fmt.Errorf("appendonly is %s, and Process needs yes", yes(s.AOF)))
+		errs = append(errs, fmt.Errorf("got appendonly %s, want yes for Process", yes(s.AOF)))
 	case d == Disk && (s.AOF != "1" || s.FSync != "always"):
-		errs = append(errs, fmt.Errorf("appendonly is %s and appendfsync %s, and Disk needs yes and always", yes(s.AOF), word(s.FSync)))
+		errs = append(errs, fmt.Errorf("got appendonly %s and appendfsync %s, want yes and always for Disk", yes(s.AOF), word(s.FSync)))
 	}
 	return errors.Join(errs...)
 }
@@ -55,26 +55,26 @@ func (d Durability) survives(s *rediskit.Server) string {
 	var b strings.Builder
 	switch {
 	case s.AOF == "1" && s.FSync == "always":
-		b.WriteString("What is acknowledged is on the server's disk (appendonly yes, appendfsync always).")
+		b.WriteString("Each acknowledged record is on the server's disk (appendonly yes, appendfsync always).")
 	case s.AOF == "1" && s.FSync == "everysec":
-		b.WriteString("It survives a crash of the server's process; up to two seconds of what was acknowledged are lost when its machine goes down (appendonly yes, appendfsync everysec).")
+		b.WriteString("The queue survives a crash of the server process; a failure of its machine loses up to two seconds of acknowledged records (appendonly yes, appendfsync everysec).")
 	case s.AOF == "1" && s.FSync == "no":
-		b.WriteString("It survives a crash of the server's process; what the system has not written yet is lost when its machine goes down (appendonly yes, appendfsync no).")
+		b.WriteString("The queue survives a crash of the server process; a failure of its machine loses records that the system has not written yet (appendonly yes, appendfsync no).")
 	case s.AOF == "1":
-		b.WriteString("It survives a crash of the server's process (appendonly yes); how much is lost when its machine goes down is unknown, appendfsync cannot be read.")
+		b.WriteString("The queue survives a crash of the server process (appendonly yes); how much a failure of its machine loses is unknown, appendfsync cannot be read.")
 	case s.KeepsNothing():
 		b.WriteString("The server keeps nothing when its process ends (appendonly no, no snapshots).")
 	case s.AOF == "0" && s.SaveRead:
-		fmt.Fprintf(&b, "A crash of the server's process loses what came after its last snapshot (appendonly no, save %q).", s.Save)
+		fmt.Fprintf(&b, "A crash of the server process loses all records after its last snapshot (appendonly no, save %q).", s.Save)
 	case s.AOF == "0":
-		b.WriteString("A crash of the server's process loses what came after its last snapshot (appendonly no, save unknown).")
+		b.WriteString("A crash of the server process loses all records after its last snapshot (appendonly no, save unknown).")
 	default:
-		b.WriteString("What a crash of the server's process loses is unknown: its settings cannot be read.")
+		b.WriteString("How much a crash of the server process loses is unknown: its settings cannot be read.")
 	}
 	if d > 0 {
-		fmt.Fprintf(&b, " Append waits until %d of its replicas (%s connected) have it, so a failover to one of these loses nothing.", d, word(s.Replicas))
+		fmt.Fprintf(&b, " Append waits until %d of its replicas (%s connected) have the records, so a failover to one of these loses nothing.", d, word(s.Replicas))
 	} else {
-		fmt.Fprintf(&b, " A failover to a replica (%s connected) loses what that lacks.", word(s.Replicas))
+		fmt.Fprintf(&b, " A failover to a replica (%s connected) loses the records that the replica lacks.", word(s.Replicas))
 	}
 	switch {
 	case s.Evicts():
