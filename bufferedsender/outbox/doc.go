@@ -7,7 +7,7 @@
 // Once, at each start of the program:
 //
 //	hotels := &outbox.Table{Dialect: outbox.PostgreSQL, Queue: "hotels"}
-//	err := outbox.Migrate(ctx, db, outbox.PostgreSQL, nil)     // does nothing where outbox.Schema was run by a migration of yours
+//	err := outbox.Migrate(ctx, db, outbox.PostgreSQL, nil)     // does nothing if your migration has run outbox.Schema
 //
 // Where the program changes an entity:
 //
@@ -29,9 +29,10 @@
 //   - [Write] writes the action. The actions of a key are applied in the order of the transactions if each transaction
 //     writes the entity before the row, so that it holds the lock when the row gets its number. In the opposite order
 //     the index can keep the older state for ever.
-//   - [WriteKeys] writes the key only, and [RelayOptions].Loader reads the document when it is sent. The order cannot go
-//     wrong, and a key that changes often is read once.
-//   - [Table.EnsureTrigger], called at each start, makes the database write the keys, whichever program changes the table.
+//   - [WriteKeys] writes the key only, and [RelayOptions].Loader reads the document when it is sent. The order cannot
+//     go wrong, and a key that changes often is read once.
+//   - [Table.EnsureTrigger], called at each start, makes the database write the keys, whichever program changes the
+//     table.
 //   - outboxpgx.Queue adds the row to a pgx.Batch, so that it needs no round trip.
 //
 // They can be mixed. Then a document can go back to an older state for a moment, because the Loader may read a state
@@ -40,19 +41,19 @@
 // # Guarantees
 //
 //   - A row that was rolled back is in no request. For a committed row the service confirms its effect, or that of a
-//     later row of its key, unless the row becomes a dead letter or is purged. An open transaction delays no rows but its
-//     own.
-//   - The rows of a key are applied in the order of their numbers, one request at a time. A row that cannot be applied or
-//     loaded now delays its own key only; the relay retries it after one second, then two, up to five minutes.
+//     later row of its key, unless the row becomes a dead letter or is purged. An open transaction does not delay the
+//     rows of others.
+//   - The rows of a key are applied in the order of their numbers, one request at a time. A row that cannot be applied
+//     or loaded now delays its own key only; the relay retries it after one second, then two, up to five minutes.
 //   - Delivery is at least once. A confirmed row that is not yet deleted may be sent again; its document is then older
 //     until the next row of the key is sent.
-//   - Each key has one relay at a time. When a relay dies, the others take its keys over after RelayOptions.Lease (15 s
-//     with the sender's defaults); after an orderly end, within seconds. A relay that settles nothing for three
+//   - Each key has one relay at a time. When a relay dies, the others take its keys over after RelayOptions.Lease, by
+//     default 15 s; after an orderly end, within seconds. A relay that settles nothing for three
 //     RequestTimeouts gives its keys to the others, and tries some of them for ten seconds each minute.
 //   - If the database goes back (a failover to a standby that is behind, a restore, a crash with synchronous_commit =
-//     off), the relay reads from the beginning, and the Loader reads again the keys for which the index may be ahead. If
-//     there is no Loader, or a relay was restarted meanwhile, compare with repair.Repairer when the log says "server
-//     changed".
+//     off), the relay reads from the beginning, and the Loader reads again the keys for which the index may be ahead.
+//     If there is no Loader, or a relay was restarted meanwhile, compare with repair.Repairer when the log says
+//     "server changed".
 //   - A document that the service rejects becomes a dead letter ([Table.DeadLetters]), and later rows of its key
 //     continue. [Table.Retry] turns it into a row again.
 //   - A request that the network or the service delays beyond its time-out can be applied last; no client can exclude

@@ -29,8 +29,8 @@ type Sender interface {
 	// returns true, it concerns the action after the accepted ones; any other error may be temporary. The actions of a
 	// key are applied in the order of the calls.
 	Offer(ctx context.Context, actions []models.RawAction) (accepted int, err error)
-	// Withdraw takes back the accepted actions for which match returns true, and returns how many; it returns when none
-	// of them is in a request. Actions that were not applied have an outcome with ReasonWithdrawn.
+	// Withdraw takes back the accepted actions for which match returns true: those in no request get an outcome with
+	// ReasonWithdrawn, and are counted in the result; it waits for requests with the others.
 	Withdraw(match func(key string, tag any) bool) int
 	// Info describes the sender.
 	Info() models.SenderInfo
@@ -199,8 +199,8 @@ var errNotRunning = errors.New("relay is not running")
 // ErrRunning: Run was called while the relay runs.
 var ErrRunning = errors.New("outbox: relay is already running")
 
-// Ready returns nil while the relay is registered, its leases are renewed, and its last call of the database, the
-// Loader and the sender succeeded, or has not been running for ten seconds. It never blocks. It does not cover the
+// Ready returns nil while the relay is registered, its leases are renewed, and each last call of the database, the
+// Loader and the sender succeeded or has run for less than ten seconds. It never blocks. It does not cover the
 // service: see the sender's Health.
 func (r *Relay) Ready() error {
 	if err := r.state.Load().err; err != nil {

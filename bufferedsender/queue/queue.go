@@ -225,7 +225,7 @@ type Stats struct {
 	Waiting, Leased, Parked int64
 	// Bytes is the size of their keys and bodies, or the storage that the back end needs for them.
 	Bytes int64
-	// Oldest is the time of the first place in the order, zero if the queue is empty.
+	// Oldest is the time of the first place in the order, zero if no key waits or is leased.
 	Oldest time.Time
 	// Appended counts records, Replaced those replaced by later ones, Folded those saved by folds, Stale ends and
 	// extensions that came after their lease ended, Expired leases that ran out. They count from the creation of the

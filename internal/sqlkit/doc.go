@@ -7,8 +7,8 @@
 //   - the beginning of a transaction that writes from its first statement, and in which each statement sees everything
 //     committed before it, whatever the default of the session is;
 //   - the clock of the database, because the clocks of machines differ and leases must be compared by one clock;
-//   - a lock for which only migrating processes wait, because on PostgreSQL two of them that create the same table fail,
-//     even with IF NOT EXISTS;
+//   - a lock for which only migrating processes wait, because on PostgreSQL two of them that create the same table
+//     fail, even with IF NOT EXISTS;
 //   - the names missing from the catalog, queried without a lock and without rights to the tables;
 //   - a way to pass a list as one argument, which database/sql lacks.
 //

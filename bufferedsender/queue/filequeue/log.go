@@ -126,7 +126,7 @@ func (l *log) begin(area disk.Area, number, first uint32) (*segment, error) {
 	return &segment{number: number, area: area, used: headerSize}, nil
 }
 
-// askFullDisk is how often calls other than Append, and compaction, ask a full disk for room.
+// askFullDisk is the interval at which calls other than Append ask a full disk for room; compaction waits for them.
 const askFullDisk = time.Second
 
 // fail ends the queue for good. The caller holds the lock.
