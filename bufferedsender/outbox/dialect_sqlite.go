@@ -105,7 +105,7 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 		FROM json_each(?4) d JOIN {t} o ON o.seq = d.value ->> 1 AND o.written = d.value ->> 2 WHERE +o.queue = ?1 AND o.bucket / 16 IN (SELECT slot FROM held) RETURNING seq`,
 	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE +queue = ?1 AND seq IN (SELECT value ->> 1 FROM json_each(?4)) AND bucket / 16 IN (SELECT slot FROM held)`,
 
-	// A copy is recognized by missing renewals of leases. AUTOINCREMENT never falls below a row.
+	// A missing renewal of a lease shows that the file is an older copy. AUTOINCREMENT never falls below an existing row.
 	server:            recognized{identity: `''`, path: `SELECT file FROM pragma_database_list WHERE name = 'main'`},
 	last:              `SELECT '', coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{t}'), 0)`,
 	oldestTransaction: `SELECT 0`,

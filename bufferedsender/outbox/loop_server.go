@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// back is the loop's state about servers that go back.
+// back is the loop's state for detecting a server that has gone back, and for the recovery.
 type back struct {
 	renewals int64     // of leases, as counted by the database
 	quiet    time.Time // until then no range is taken

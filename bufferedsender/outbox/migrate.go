@@ -114,7 +114,7 @@ func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts *SchemaOptions) er
 	return fmt.Errorf("outbox: migrating: %s%w", sqlkit.Advice(err), err)
 }
 
-// lockPatience is how long on PostgreSQL the change of a table waits for writers, while later writers wait behind it.
+// lockPatience is how long, on PostgreSQL, a change of a table waits for writers; later writers wait behind it.
 const lockPatience = "2s"
 
 func (p plan) migration() sqlkit.Migration {

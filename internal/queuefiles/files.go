@@ -52,7 +52,7 @@ type touch struct {
 	session int
 }
 
-// compacted reports whether all segments that existed at a touch have been compacted since, and one of them with frames
+// compacted reports whether all segments that existed at a touch have been compacted since, and a segment with frames
 // for the key still existed at the next opening.
 func (s *segments) compacted(t touch) bool {
 	return t.session+1 < len(s.openings) && s.openings[t.session+1] <= t.newest && s.oldest > t.newest

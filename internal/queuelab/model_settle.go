@@ -83,7 +83,7 @@ func (m *Model) held(l queue.Lease) *entry {
 	return nil
 }
 
-// giveBack puts the leased records, without the first done, in front of the pile.
+// giveBack puts the leased records, except the first done ones, in front of the pile.
 func (m *Model) giveBack(e *entry, done int) {
 	back := e.leased[min(done, len(e.leased)):]
 	e.leased = nil
@@ -100,7 +100,7 @@ func (m *Model) giveBack(e *entry, done int) {
 	}
 }
 
-// park parks the leased records, without the first done.
+// park parks the leased records, except the first done ones.
 func (m *Model) park(e *entry, done int, at time.Time, reason string) {
 	e.parked, e.leased = e.leased[min(done, len(e.leased)):], nil
 	if len(e.parked) == 0 {

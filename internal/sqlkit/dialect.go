@@ -32,7 +32,7 @@ type Dialect struct {
 	Missing string
 	// MissingHint explains why a table that was created may be missing.
 	MissingHint string
-	// In returns the condition, to be put behind a column, that its value is in a list of a type.
+	// In returns a condition for the column in front of it: its value is in the list argument, of type kind.
 	In func(argument, kind string) string
 	// Rows returns a table expression made of arguments, starting with the argument number first. Its parameters are
 	// the name of the table, then the name and type of each column. The column n counts the rows.

@@ -87,8 +87,8 @@ const (
 	endToken   = 1 << 4 // the token differs from that of the previous end
 	endDetails = 1 << 5
 	endAgain   = 1 << 6
-	// No record of the key is left. A replay of a log whose beginning was removed may still find records of the key,
-	// because no state frame follows for a key that is gone.
+	// No record of the key is left. A replay of a log whose beginning was removed may still have records of the key,
+	// and then removes them: no state frame follows for a key that is gone.
 	endLast = 1 << 7
 	endFate = 1<<4 - 1
 )
