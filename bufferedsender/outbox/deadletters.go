@@ -47,10 +47,10 @@ func (t *Table) DeadLetters(ctx context.Context, db Queryer, after int64, limit 
 	return all, err
 }
 
-// ErrNewer: a dead letter was kept because its key has later rows.
+// ErrNewer reports that a dead letter was kept because its key has later rows.
 var ErrNewer = errors.New("newer rows of this key exist; retrying the dead letter would overwrite them")
 
-// ErrNoLetter: the dead letter does not exist.
+// ErrNoLetter reports that the dead letter does not exist.
 var ErrNoLetter = errors.New("dead letter does not exist")
 
 // Retry turns a dead letter into a row with a new number. A dead letter with a body is kept, with ErrNewer, if its key

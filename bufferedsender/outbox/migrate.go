@@ -252,8 +252,8 @@ func (p plan) faulty(ctx context.Context, db Queryer) error {
 	return nil
 }
 
-// ErrSchema: the tables do not exist, or are not as Migrate makes them.
+// ErrSchema reports that the tables do not exist, or are not as Migrate makes them.
 var ErrSchema = errors.New("outbox tables are missing or not as expected")
 
-// ErrDialect: the Dialect is not that of the database.
+// ErrDialect reports that the Dialect is not that of the database.
 var ErrDialect = sqlkit.ErrDialect

@@ -70,8 +70,8 @@ type RelayOptions struct {
 	Lease time.Duration
 	// Poll is the interval until the next read after one that found nothing. Defaults to 250 ms.
 	Poll time.Duration
-	// Wake receives a value when rows may have been committed, see outboxpgx.Listen; an idle relay then polls every 15
-	// s only. A send on it must not wait for the relay. Defaults to nil.
+	// Wake receives a value when rows may have been committed, see outboxpgx.Listen. With it an idle relay polls every
+	// 15 s only. A send on it must not wait for the relay. Defaults to nil.
 	Wake <-chan struct{}
 
 	// Dead is called for each new dead letter, and must not block. Defaults to an error in the log.
@@ -196,7 +196,7 @@ type state struct{ err error }
 
 var errNotRunning = errors.New("relay is not running")
 
-// ErrRunning: Run was called while the relay runs.
+// ErrRunning reports that Run was called while the relay runs.
 var ErrRunning = errors.New("outbox: relay is already running")
 
 // Ready returns nil while the relay is registered, its leases are renewed, and each last call of the database, the

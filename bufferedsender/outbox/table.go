@@ -91,10 +91,10 @@ func (t *Table) ready() error {
 			errs = append(errs, fmt.Errorf("got Class %d, want 0 to %d", t.Class, classes-1))
 		}
 		if t.Notify && t.data != nil && t.data.notify == "" {
-			errs = append(errs, fmt.Errorf("Notify needs PostgreSQL; relays of %s poll", t.Dialect))
+			errs = append(errs, fmt.Errorf("option Notify needs PostgreSQL; relays of %s poll", t.Dialect))
 		}
 		if t.Notify && len(t.Channel()) > maxName {
-			errs = append(errs, fmt.Errorf("Notify needs a Prefix of at most %d bytes, the limit for a channel name: %q has %d", maxName, t.Prefix, len(t.Channel())))
+			errs = append(errs, fmt.Errorf("option Notify needs a Prefix of at most %d bytes, the limit for a channel name: %q has %d", maxName, t.Prefix, len(t.Channel())))
 		}
 		if t.err = errors.Join(errs...); t.err != nil {
 			t.err = fmt.Errorf("outbox: table %q: %w", t.Queue, t.err)

@@ -106,7 +106,7 @@ func IsKey[T string | []byte](key T) bool {
 	return len(key) > 0 && len(key) <= MaxKey && utf8.ValidString(string(key)) // this conversion does not copy
 }
 
-// ErrFormat: another version of the program wrote the file.
+// ErrFormat reports that another version of the program wrote the file.
 var ErrFormat = errors.New("unknown format")
 
 // Damage is the error for a file that cannot be read for a reason other than a crash.

@@ -23,7 +23,7 @@ type Queue interface {
 	Resume(ctx context.Context) error
 }
 
-// ErrAbsent: no process serves the socket of the directory.
+// ErrAbsent reports that no process serves the socket of the directory.
 var ErrAbsent = errors.New("no process takes commands for the queue")
 
 const (

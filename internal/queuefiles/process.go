@@ -42,7 +42,7 @@ func (h *here) end() {
 
 const env = "AZSEARCH_QUEUEFILES"
 
-// A program that uses Run must call Main first. In a process started by Run, Main does not return.
+// Main must be the first call of a program that uses Run. In a process started by Run it does not return.
 func Main() {
 	if os.Getenv(env) == "" {
 		return

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// ErrAnswer: the answer cannot come from a script of this version.
+// ErrAnswer reports that the answer cannot come from a script of this version.
 var ErrAnswer = errors.New("redis: got an answer that no script of this version gives; look for a proxy before the server")
 
 // Text returns an answer that must be a string.

@@ -51,10 +51,10 @@ func Answered(asked, answered []string) error {
 	for i, key := range answered {
 		first, known := open[key]
 		if !known {
-			return fmt.Errorf("Loader returned an action for key %q, which was not requested (action %d)", key, i)
+			return fmt.Errorf("the Loader returned an action for key %q, which was not requested (action %d)", key, i)
 		}
 		if !first {
-			return fmt.Errorf("Loader returned two actions for key %q", key)
+			return fmt.Errorf("the Loader returned two actions for key %q", key)
 		}
 		open[key] = false
 	}

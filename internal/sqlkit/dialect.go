@@ -79,7 +79,7 @@ func (d *Dialect) Text(statement, table string) string {
 	return statement
 }
 
-// ErrDialect: the dialect is not that of the database.
+// ErrDialect reports that the dialect is not that of the database.
 var ErrDialect = errors.New("wrong Dialect")
 
 // Recognize returns an error if the server is of another kind.

@@ -38,6 +38,6 @@
 // In transaction mode everything except the Listener works, if pgx prepares no statements that outlive a transaction:
 // set default_query_exec_mode=exec or simple_protocol in the connection string, also for the pool of the relay. With
 // the default mode, statements of the relay fail ("prepared statement … does not exist"), unless PgBouncer tracks them
-// (max_prepared_statements, since 1.21). LISTEN is lost with the transaction, without an error, and rows wait up to 15
-// s: use ListenOptions.Connect to connect without the pooler.
+// (max_prepared_statements, since 1.21). LISTEN is lost with the transaction, without an error, and rows wait for
+// 15 s: use ListenOptions.Connect to connect without the pooler.
 package outboxpgx

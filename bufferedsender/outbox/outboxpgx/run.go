@@ -23,7 +23,7 @@ const (
 	backOffLast  = 5 * time.Second
 )
 
-// ErrRunning: Run was called while the listener runs.
+// ErrRunning reports that Run was called while the listener runs.
 var ErrRunning = errors.New("outboxpgx: listener is already running")
 
 // Run listens until ctx ends, and then returns nil. It reconnects whenever the connection is lost, after 50 ms to 5 s,

@@ -6,15 +6,15 @@ import (
 )
 
 var (
-	// ErrLocked: another process, or another Queue of this process, uses the directory. The error names the holder.
+	// ErrLocked reports that another process, or another Queue of this process, uses the directory. The error names the holder.
 	ErrLocked = errors.New("queue is in use")
-	// ErrReadOnly: the queue was opened with Options.ReadOnly.
+	// ErrReadOnly reports that the queue was opened with Options.ReadOnly.
 	ErrReadOnly = errors.New("queue is open for reading only")
-	// ErrFormat: a newer version of this package wrote the directory.
+	// ErrFormat reports that a newer version of this package wrote the directory.
 	ErrFormat = errors.New("queue has a newer format")
-	// ErrOther: the directory holds the queue of another index or endpoint.
+	// ErrOther reports that the directory holds the queue of another index or endpoint.
 	ErrOther = errors.New("queue belongs to another index")
-	// ErrNetwork: the directory is on a network file system.
+	// ErrNetwork reports that the directory is on a network file system.
 	ErrNetwork = errors.New("queue is on a network file system")
 )
 

@@ -243,8 +243,7 @@ func suspectPromises() []promise {
 	}
 }
 
-// killer simulates that one of n keys, the one with that index, kills each process that sends it. A request takes 50
-// ms.
+// killer simulates that the key with this index, of n keys, kills each process that sends it. A request takes 50 ms.
 func killer(c *trial, n, index int) {
 	c.t.Helper()
 	keys := c.h.together(n)

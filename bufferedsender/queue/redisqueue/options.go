@@ -23,7 +23,7 @@ const (
 // answer within five seconds, its error has queue.ErrUnknown in its chain: the call may have been applied or not.
 func Replicas(n int) Durability { return Durability(max(n, 1)) }
 
-// ErrNotFound: Options.Existing is set, and no queue of this name exists.
+// ErrNotFound reports that Options.Existing is set, and no queue of this name exists.
 var ErrNotFound = errors.New("no queue has this name")
 
 // Options configures Open and New. The zero value has the defaults.

@@ -327,8 +327,8 @@ func (d *Disk) Syncs() int {
 	return d.syncs
 }
 
-// A file becomes clean although it is not synced, as Linux does with pages that a failed fsync could not write. They
-// can be read until a crash.
+// Forget marks a file as clean although it is not synced, as Linux does with pages that a failed fsync could not write.
+// They can be read until a crash.
 func (d *Disk) Forget(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
