@@ -6,7 +6,8 @@ import (
 )
 
 var (
-	// ErrLocked reports that another process, or another Queue of this process, uses the directory. The error names the holder.
+	// ErrLocked reports that another process, or another Queue of this process, uses the directory. The error names the
+	// holder.
 	ErrLocked = errors.New("queue is in use")
 	// ErrReadOnly reports that the queue was opened with Options.ReadOnly.
 	ErrReadOnly = errors.New("queue is open for reading only")
