@@ -32,6 +32,7 @@ var (
 type hung struct {
 	*service
 	took  map[string]time.Duration // by index; usual for the others
+	slow  sync.Map                 // paces by index
 	hangs sync.Map                 // faults by index
 	sent  atomic.Int64
 	most  atomic.Int64 // maximum number of concurrent requests
@@ -58,6 +59,10 @@ func (h *hung) Indexer(index string) (bufferedsender.Indexer, error) {
 			<-ctx.Done()
 			return models.IndexDocumentsResult{}, ctx.Err()
 		}
+		takes := takes
+		if p, is := h.slow.Load(index); is && h.sent.Add(1)%p.(pace).every == 0 {
+			takes = p.(pace).takes
+		}
 		select {
 		case <-time.After(takes):
 			return sendertest.AcceptAll(ctx, body)
@@ -65,6 +70,12 @@ func (h *hung) Indexer(index string) (bufferedsender.Indexer, error) {
 			return models.IndexDocumentsResult{}, ctx.Err()
 		}
 	}}, nil
+}
+
+// pace makes one in every requests of an index take long.
+type pace struct {
+	every int64
+	takes time.Duration
 }
 
 // busy are senders with a constant backlog.
@@ -259,6 +270,49 @@ func TestAnIndexThatAnswersAgainIsFoundWhileItsLateRequestsHang(t *testing.T) {
 			assert.GreaterOrEqual(t, b.in(10*time.Second, "index-0"), 0.6*b.in(10*time.Second, "index-1"))
 			b.stop()
 			b.adding.Wait()
+		})
+	}
+}
+
+// Indexes that answer late use at most a fifth of the slots' time while the others have a backlog.
+func TestSlowIndexesLeaveTheOthersTheirRate(t *testing.T) {
+	for _, c := range []struct {
+		slow, most int
+		pace       pace
+		usual      time.Duration
+	}{
+		{4, 8, pace{1, 1500 * time.Millisecond}, 20 * time.Millisecond},
+		{4, 8, pace{1, 1500 * time.Millisecond}, usual},
+		{4, 8, pace{2, 1500 * time.Millisecond}, usual},
+		{4, 1, pace{1, 1500 * time.Millisecond}, 20 * time.Millisecond},
+		{4, 8, pace{1, 500 * time.Millisecond}, 50 * time.Millisecond},
+		{10, 8, pace{1, 5 * time.Second}, usual},
+		{10, 8, pace{2, 5 * time.Second}, 20 * time.Millisecond},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			if c.pace.every == 1 && c.usual != 50*time.Millisecond || c.slow > 4 {
+				testkit.Long(t)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				h := &hung{service: newService(), took: map[string]time.Duration{}}
+				slow, good := indexes(0, c.slow), indexes(c.slow, 24)
+				for _, name := range indexes(0, 24) {
+					h.took[name] = c.usual
+				}
+				b := newBusy(t, h)
+				b.most = c.most
+				b.begin(append(slow, good...)...)
+				time.Sleep(5 * time.Second)
+				before := b.in(10*time.Second, good...)
+				for _, name := range slow {
+					h.slow.Store(name, c.pace)
+				}
+				time.Sleep(5 * time.Second)
+				assert.GreaterOrEqual(t, b.in(30*time.Second, good...), 0.8*before, "documents a second")
+				assert.Positive(t, b.in(20*time.Second, slow...), "slow ones have their turns")
+				b.stop()
+				b.adding.Wait()
+			})
 		})
 	}
 }

@@ -289,6 +289,7 @@ func (p *Pool) giveUp(u *use) (news told) {
 	if m.late++; m.late > 1 {
 		p.moreLate++
 	}
+	p.pay(u)
 	p.late++
 	u.late = true
 	m.out[u.lane]--
@@ -335,6 +336,7 @@ func (p *Pool) learn(u *use, answered bool, took time.Duration) {
 func (p *Pool) end(u *use, used, answered bool) (news told) {
 	m, took := u.member, time.Since(u.began)
 	if used {
+		p.pay(u)
 		p.counts[u.class].worked(took + u.waited)
 		p.learn(u, answered, took)
 	}

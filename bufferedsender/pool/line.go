@@ -16,6 +16,7 @@ type line struct {
 	bounded int          // seats that maxWaiting limits
 	tag     int64        // tag of the place served last, before it was charged
 	joined  uint64       // sequence number of arrivals, to order equal tags
+	behind  int          // places behind the others
 	usual   int64        // smoothed bytes of a request; 0 before the first
 	places  places       // of members that wait and may get a slot
 }
@@ -25,7 +26,8 @@ type place struct {
 	tag         int64 // bytes the member was given, or the tag at which it came in
 	raised      uint  // how often its tag was raised on arrival
 	arrived     uint64
-	at          int // index in places, from 1; 0: it may not be served
+	behind      bool // the member is slow, and the others of the line come first
+	at          int  // index in places, from 1; 0: it may not be served
 	first, last *Seat
 }
 
@@ -51,6 +53,10 @@ func (l *line) put(p *place, served bool) {
 		heap.Push(&l.places, p)
 	case !served && p.at > 0:
 		heap.Remove(&l.places, p.at-1)
+		if p.behind {
+			p.behind = false
+			l.behind--
+		}
 	}
 }
 
@@ -126,6 +132,9 @@ type places []*place
 func (h places) Len() int { return len(h) }
 
 func (h places) Less(i, j int) bool {
+	if h[i].behind != h[j].behind {
+		return h[j].behind
+	}
 	if h[i].tag != h[j].tag {
 		return h[i].tag < h[j].tag
 	}

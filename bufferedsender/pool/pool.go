@@ -35,6 +35,7 @@ type Pool struct {
 	answered answers     // of all members
 	late     int         // requests whose slots went to others
 	moreLate int         // of these, all except the first of each member
+	overtime [2]overtime // of the slots of Expedited, and of the shared ones
 	watch    *time.Timer // looks for late ones; nil while no seat waits
 
 	budget budget // has its own lock
@@ -192,7 +193,7 @@ func (p *Pool) next() (lane models.Class, ok bool) {
 }
 
 // nextShared returns the lane that gets the next shared slot: by rotation one without a slot, otherwise the most urgent
-// one.
+// one. A lane in which only slow members wait comes after the others.
 func (p *Pool) nextShared() (models.Class, bool) {
 	const lanes = classes - 1
 	if p.lent() >= p.shared {
@@ -204,12 +205,17 @@ func (p *Pool) nextShared() (models.Class, bool) {
 			return lane, true
 		}
 	}
+	slow := models.Class(0)
 	for lane := models.ClassAssured1; lane <= models.ClassBestEffort; lane++ {
-		if p.awaits(lane) && p.free(lane) {
+		switch {
+		case !p.awaits(lane) || !p.free(lane):
+		case !p.lineUp(&p.lines[lane]):
 			return lane, true
+		case slow == 0:
+			slow = lane
 		}
 	}
-	return 0, false
+	return slow, slow > 0
 }
 
 // dispatch gives free slots to waiting seats. mu must be held; wake the result after unlocking.
@@ -222,6 +228,7 @@ func (p *Pool) dispatch() (news told) {
 			}
 			return news
 		}
+		p.lineUp(&p.lines[lane])
 		s := p.lines[lane].pop()
 		p.use(s)
 		p.orderIn(s.member, lane)
