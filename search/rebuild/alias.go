@@ -46,6 +46,9 @@ func (r *runner) moveAlias(ctx context.Context) (asked bool, err error) {
 	if err := r.line("alias"); err != nil {
 		return false, err
 	}
+	if err := r.stillFilled(ctx); err != nil {
+		return false, err
+	}
 	alias.Indexes = []string{x.New}
 	_, err = r.client.CreateOrUpdateAlias(ctx, alias, nil)
 	return true, err

@@ -58,7 +58,7 @@ func (r *runner) goesOn(ctx context.Context, found Record) error {
 		return fmt.Errorf("rebuild: another one from %q to %q with the alias %q is under way (%s): finish it with the same options, or call Abort", found.Old, found.New, found.Alias, found.Step)
 	}
 	if found.Step != stepCreating {
-		if err := r.sameDefinition(ctx); err != nil {
+		if _, err := r.sameDefinition(ctx); err != nil {
 			return err
 		}
 	}
@@ -66,20 +66,20 @@ func (r *runner) goesOn(ctx context.Context, found Record) error {
 	return nil
 }
 
-// sameDefinition checks that the new index has the wanted definition.
-func (r *runner) sameDefinition(ctx context.Context) error {
+// sameDefinition checks that the new index has the wanted definition, and returns its ETag.
+func (r *runner) sameDefinition(ctx context.Context) (etag string, err error) {
 	there, err := r.client.GetIndex(ctx, r.next.Name, nil)
 	if err != nil {
-		return fmt.Errorf("rebuild: reading the definition of the new index: %w", err)
+		return "", fmt.Errorf("rebuild: reading the definition of the new index: %w", err)
 	}
 	changes, err := search.DiffIndex(there, r.next)
 	if err != nil {
-		return fmt.Errorf("rebuild: %w", err)
+		return "", fmt.Errorf("rebuild: %w", err)
 	}
 	if changes.Kind() != search.ChangeNone {
-		return fmt.Errorf("rebuild: the index %q exists with another definition (%v): finish with that definition, or call Abort and start over", r.next.Name, changes)
+		return "", fmt.Errorf("rebuild: the index %q exists with another definition (%v): finish with that definition, or call Abort and start over", r.next.Name, changes)
 	}
-	return nil
+	return there.ETag, nil
 }
 
 // begins checks whether a rebuild is needed, and whether it can begin.
@@ -188,14 +188,16 @@ func (r *runner) checkSender() error {
 // create creates the new index. An existing one may be left from an earlier attempt, because there was none when the
 // step began.
 func (r *runner) create(ctx context.Context) error {
-	if _, err := r.client.CreateIndex(ctx, r.next, nil); err != nil {
+	there, err := r.client.CreateIndex(ctx, r.next, nil)
+	made := there.ETag
+	if err != nil {
 		var status retry.StatusError
 		code := 0
 		if errors.As(err, &status) {
 			code = status.HTTPStatus()
 		}
 		if code == 409 {
-			err = r.ours(ctx)
+			made, err = r.ours(ctx)
 		} else {
 			err = fmt.Errorf("rebuild: creating the new index: %w", err)
 		}
@@ -213,7 +215,9 @@ func (r *runner) create(ctx context.Context) error {
 		return err
 	}
 	epoch, round := r.now().Epoch+1, r.now().Round+1
-	return r.swap(ctx, func(x *Record) { x.Step, x.Phase, x.Epoch, x.Round = stepMarking, PhaseMarking, epoch, round })
+	return r.swap(ctx, func(x *Record) {
+		x.Step, x.Phase, x.Epoch, x.Round, x.Made = stepMarking, PhaseMarking, epoch, round, made
+	})
 }
 
 // missing reports whether the service certainly has no index of the new name.
@@ -222,14 +226,15 @@ func (r *runner) missing(ctx context.Context) bool {
 	return errors.Is(err, search.ErrIndexNotFound)
 }
 
-// ours returns an error unless the existing index can be from this rebuild, which has written no documents yet.
-func (r *runner) ours(ctx context.Context) error {
-	if err := r.sameDefinition(ctx); err != nil {
-		return err
+// ours returns the ETag of the existing index, and an error unless it can be from this rebuild, which has written no
+// documents yet.
+func (r *runner) ours(ctx context.Context) (etag string, err error) {
+	if etag, err = r.sameDefinition(ctx); err != nil {
+		return "", err
 	}
 	n, err := r.count(ctx, r.next.Name)
 	if err == nil && n > 0 {
 		err = fmt.Errorf("rebuild: index %q (%d documents) was not created by this rebuild; call Abort (keeps it) and choose another name", r.next.Name, n)
 	}
-	return err
+	return etag, err
 }

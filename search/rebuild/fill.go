@@ -173,6 +173,41 @@ func (r *runner) fillAll(ctx context.Context) error {
 	return err
 }
 
+// errMadeAnew means that the new index is not the one that was filled.
+var errMadeAnew = errors.New("rebuild: the new index is not the one that was filled: it was created again, or its definition changed")
+
+// mostFills is the number of times that Run starts to fill.
+const mostFills = 4
+
+// stillFilled returns errMadeAnew if the new index is not the one that was filled. An index that was deleted and created
+// again has another ETag. A changed definition has one, too: the two cases cannot be told apart.
+func (r *runner) stillFilled(ctx context.Context) error {
+	x := r.now()
+	there, err := r.client.GetIndex(ctx, x.New, nil)
+	if err != nil {
+		return fmt.Errorf("rebuild: reading the definition of the new index: %w", err)
+	}
+	if x.Made != "" && there.ETag != "" && there.ETag != x.Made {
+		return errMadeAnew
+	}
+	return nil
+}
+
+// fillAnew starts to fill from the beginning again.
+func (r *runner) fillAnew(ctx context.Context) error {
+	etag, err := r.sameDefinition(ctx)
+	if err != nil {
+		return err
+	}
+	if r.anew++; r.anew == mostFills {
+		return fmt.Errorf("%w, %d times: stop whatever replaces %q, then call Run again", errMadeAnew, r.anew, r.next.Name)
+	}
+	r.opts.Logger.Warn("rebuild: new index was replaced; filling it anew", "new", r.next.Name)
+	r.counted = false
+	r.fills.Store(nil)
+	return r.swap(ctx, func(x *Record) { x.Step, x.Cursor, x.Made = StepFilling, "", etag })
+}
+
 // fillFrom calls All, and after a failure again behind the last document.
 func (r *runner) fillFrom(ctx context.Context, f *filling) error {
 	p := pouring{runner: r, f: f, after: f.reached()}

@@ -30,6 +30,7 @@ type runner struct {
 	failing time.Time // start of the errors that are retried because writers wait
 	silent  time.Time // start of the errors of Shown
 	counted bool      // the new index was found to have enough documents
+	anew    int       // how often the new index was not the one that was filled
 
 	turn chan struct{} // holds a token while a request changes the record
 	shut bool          // the writers wait, or may wait; guarded by turn

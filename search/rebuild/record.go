@@ -66,6 +66,7 @@ type Record struct {
 	Step   Step   `json:"step,omitempty"`
 	Old    string `json:"old,omitempty"`
 	New    string `json:"new,omitempty"`
+	Made   string `json:"made,omitempty"` // the ETag of the new index that is filled, "" if it is not known
 	Alias  string `json:"alias,omitempty"`
 	Owner  string `json:"owner,omitempty"`  // the runner
 	Beat   int64  `json:"beat,omitempty"`   // grows while the owner is alive

@@ -200,8 +200,11 @@ func (r *runner) catchUpWith(ctx context.Context) error {
 		if err := r.catchUp(ctx); err != nil {
 			return err
 		}
-		err := r.lacks(ctx)
-		if err == nil || n == countings || errors.Is(err, search.ErrPartialView) {
+		err := r.stillFilled(ctx)
+		if err == nil {
+			err = r.lacks(ctx)
+		}
+		if err == nil || n == countings || errors.Is(err, errMadeAnew) || errors.Is(err, search.ErrPartialView) {
 			return err
 		}
 		if ended := sleep.For(ctx, time.Second); ended != nil {
@@ -218,7 +221,9 @@ func (r *runner) lastOnes(ctx context.Context, tries *int) (time.Time, error) {
 			return time.Time{}, err
 		}
 	}
-	if err := r.catchUpWith(ctx); err != nil {
+	if err := r.catchUpWith(ctx); errors.Is(err, errMadeAnew) {
+		return time.Time{}, r.fillAnew(ctx)
+	} else if err != nil {
 		return time.Time{}, err
 	}
 	if err := r.line("close"); err != nil {
@@ -273,6 +278,9 @@ func (r *runner) comeOver(ctx context.Context, tries *int) error {
 
 // again returns nil after a wait if closing should be tried once more, and otherwise the error.
 func (r *runner) again(ctx context.Context, tries *int, err error) error {
+	if errors.Is(err, errMadeAnew) && !errors.Is(err, ErrClosed) { // it is filled anew next
+		return nil
+	}
 	if !errors.Is(err, ErrTooSlow) && !errors.Is(err, search.ErrPreconditionFailed) || errors.Is(err, ErrClosed) {
 		return err
 	}

@@ -3,7 +3,9 @@ package rebuild
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -178,5 +180,54 @@ func TestANewIndexThatIsDeletedWhileItIsFilledEndsTheRun(t *testing.T) {
 			a.end()
 			w.checkTruth(newIndex)
 		})
+	}
+}
+
+// Somebody deletes the new index and creates it again, empty: a deployment that applies definitions, for example.
+// The cursor, and what was brought over, are about documents that are not there any more.
+func TestANewIndexThatIsMadeAnewMeanwhileIsFilledAnew(t *testing.T) {
+	for _, at := range []string{string(stepMarking), string(StepFilling), "half filled", string(stepCatchingUp), "close", "closed", string(stepSwapping), "alias"} {
+		for _, share := range []float64{0, -1} {
+			synctest.Test(t, func(t *testing.T) {
+				documents := 20
+				if at == "half filled" {
+					documents = chunk
+				}
+				w := newWorld(t, documents)
+				a := w.write("a", 1)
+				m := w.runner(Options{Writers: []string{"a"}, MinShare: share})
+				var once sync.Once
+				anew := func(name string) {
+					if name == at {
+						once.Do(func() {
+							w.noError(w.client.DeleteIndex(t.Context(), newIndex, nil))
+							_, err := w.client.CreateIndex(t.Context(), next(t), nil)
+							w.noError(err)
+						})
+					}
+				}
+				line, all := m.r.line, m.r.fill.All
+				m.r.line = func(name string) error { anew(name); return line(name) }
+				m.r.fill.All = func(ctx context.Context, after string) iter.Seq2[models.RawAction, error] {
+					return func(yield func(models.RawAction, error) bool) {
+						n := 0
+						for x, err := range all(ctx, after) {
+							if n++; n == chunk/2+1 {
+								time.Sleep(10 * time.Second) // what came before is written
+								anew("half filled")
+							}
+							if !yield(x, err) {
+								return
+							}
+						}
+					}
+				}
+				if assert.NoError(t, m.run(t.Context()), at) {
+					assert.Equal(t, newIndex, w.alias(), at)
+				}
+				a.end()
+				w.checkTruth(newIndex)
+			})
+		}
 	}
 }
