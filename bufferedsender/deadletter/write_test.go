@@ -370,3 +370,18 @@ func TestCloseEndsAReplayThatWaitsConcurrentSafe(t *testing.T) {
 	require.ErrorIs(t, <-ended, ErrClosed)
 	require.NoError(t, <-closed)
 }
+
+func TestAWriteIntoARemovedFileIsAnError(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it does not remove a file that is open")
+	}
+	dir := filepath.Join(t.TempDir(), "dead")
+	f, err := Open(dir, nil)
+	require.NoError(t, err)
+	require.NoError(t, f.Write(t.Context(), lettersOf(1, 1)))
+	require.NoError(t, os.RemoveAll(dir))
+	require.ErrorIs(t, f.Write(t.Context(), lettersOf(2, 1)), fs.ErrNotExist)
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, f.Write(t.Context(), lettersOf(3, 1)), "into a new file")
+	_ = f.Close()
+}

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -43,7 +44,7 @@ type Area interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
-	// Sync makes written data and the file size durable, but not the modification time.
+	// Sync makes written data and the file size durable, but not the modification time. It fails if the file was removed.
 	Sync() error
 }
 
@@ -75,7 +76,7 @@ func (d directory) Create(name string) (Handle, error) {
 	if err != nil {
 		return nil, err // a nil *os.File must not become a non-nil interface
 	}
-	return f, nil
+	return handle{f}, nil
 }
 
 func (d directory) Append(name string) (Handle, error) {
@@ -83,7 +84,7 @@ func (d directory) Append(name string) (Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f, nil
+	return handle{f}, nil
 }
 
 func (d directory) Cut(name string, size int64) error {
@@ -155,4 +156,20 @@ func (d directory) open(name string, flag int) (*os.File, error) {
 // area is a file made by Allocate.
 type area struct{ *os.File }
 
-func (a area) Sync() error { return syncData(a.File) }
+func (a area) Sync() error { return named(a.File, syncData(a.File)) }
+
+// handle is a file of Create and Append.
+type handle struct{ *os.File }
+
+func (h handle) Sync() error { return named(h.File, h.File.Sync()) }
+
+// named returns the error of a sync, or errRemoved if the file or its directory was removed: its content is lost with
+// the last open descriptor.
+func named(f *os.File, err error) error {
+	if err == nil && nameless(f) {
+		err = &os.PathError{Op: "sync", Path: f.Name(), Err: errRemoved}
+	}
+	return err
+}
+
+var errRemoved = fmt.Errorf("file was removed while in use: %w", fs.ErrNotExist)

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -53,4 +54,26 @@ func TestAnAreaIsZerosUntilItIsWritten(t *testing.T) {
 	_, err = d.Reopen("none", 10)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.NoError(t, d.SyncNames())
+}
+
+// Somebody, or a cleaner of temporary files, removes it while it is open.
+func TestWhatIsWrittenIntoARemovedFileIsNotDurable(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it does not remove a file that is open")
+	}
+	path := filepath.Join(t.TempDir(), "folder")
+	d, err := Open(path)
+	require.NoError(t, err)
+	a, err := d.Allocate("a", 8)
+	require.NoError(t, err)
+	b, err := d.Create("b")
+	require.NoError(t, err)
+	c, err := d.Append("c")
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(a.Sync(), b.Sync(), c.Sync()))
+	require.NoError(t, os.RemoveAll(path))
+	for name, sync := range map[string]func() error{"a": a.Sync, "b": b.Sync, "c": c.Sync} {
+		require.ErrorIs(t, sync(), errRemoved, name)
+	}
+	require.NoError(t, errors.Join(a.Close(), b.Close(), c.Close()))
 }

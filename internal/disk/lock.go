@@ -42,14 +42,28 @@ func Lock(path string) (release func() error, err error) {
 	return release, err
 }
 
-// OpenLocked calls Open, then Lock for the file name in the directory, then open; if open fails, it gives the lock back
-// and returns the error. If another owner holds the lock, the error has taken in its chain.
+// LockFolder is Lock of a file name in a directory. Where the system can, it also locks the directory itself, in case the
+// file is removed.
+func LockFolder(path, name string) (release func() error, err error) {
+	file, err := Lock(filepath.Join(path, name))
+	if err != nil {
+		return nil, err
+	}
+	folder, err := lockDirectory(path)
+	if err != nil {
+		return nil, errors.Join(err, file())
+	}
+	return func() error { return errors.Join(folder(), file()) }, nil
+}
+
+// OpenLocked calls Open, then LockFolder, then open; if open fails, it gives the lock back and returns the error. If
+// another owner holds the lock, the error has taken in its chain.
 func OpenLocked(path, name string, taken error, open func(Folder) error) (release func() error, err error) {
 	d, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
-	release, err = Lock(filepath.Join(path, name))
+	release, err = LockFolder(path, name)
 	if errors.As(err, new(*LockedError)) {
 		err = fmt.Errorf("%w: %w", taken, err)
 	}

@@ -8,6 +8,30 @@ import (
 	"syscall"
 )
 
+// nameless reports whether a file was removed.
+func nameless(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && s.Nlink == 0
+}
+
+// lockDirectory locks a directory itself. That lock survives the removal of a lock file. Without support of the file
+// system it locks nothing.
+func lockDirectory(path string) (release func() error, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return func() error { return nil }, nil //nolint:nilerr // who may not read it has the lock of the file
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, errors.Join(&LockedError{Path: path}, f.Close())
+	}
+	return func() error { return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close()) }, nil
+}
+
 // lockBySystem takes an advisory lock, which belongs to the open file: a second open in the same process does not get
 // it either. The file is never removed. Otherwise a third process could lock a new file while a second one holds the
 // old file.

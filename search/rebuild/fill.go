@@ -202,7 +202,7 @@ func (r *runner) fillAnew(ctx context.Context) error {
 	if r.anew++; r.anew == mostFills {
 		return fmt.Errorf("%w, %d times: stop whatever replaces %q, then call Run again", errMadeAnew, r.anew, r.next.Name)
 	}
-	r.opts.Logger.Warn("rebuild: new index was replaced; filling it anew", "new", r.next.Name)
+	r.opts.Logger.Warn("rebuild: new index was replaced; filling it again", "new", r.next.Name)
 	r.counted = false
 	r.fills.Store(nil)
 	return r.swap(ctx, func(x *Record) { x.Step, x.Cursor, x.Made = StepFilling, "", etag })

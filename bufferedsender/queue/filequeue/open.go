@@ -120,7 +120,7 @@ func take(dir string, options *Options) (disk.Folder, func() error, error) {
 	if network := networkName(dir); network != "" && !options.AllowNetwork {
 		return nil, nil, wrap(fmt.Errorf("%w, %s, whose syncs and locks are not reliable; see Options.AllowNetwork", ErrNetwork, network))
 	}
-	release, err := disk.Lock(filepath.Join(dir, lockName))
+	release, err := disk.LockFolder(dir, lockName)
 	if locked := (*disk.LockedError)(nil); errors.As(err, &locked) {
 		err = fmt.Errorf("%w: %w", ErrLocked, err)
 	}

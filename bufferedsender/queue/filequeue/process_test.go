@@ -4,13 +4,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/queuecontrol"
 	"github.com/go-azsearch/azsearch/internal/queuekill"
 	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // otherProcessDir names the directory whose queue the test binary, run as another process, uses until it is killed.
@@ -42,4 +45,36 @@ func TestAProcessThatIsKilledLosesNothingThatItAcknowledged(t *testing.T) {
 		require.NoError(t, q.Close())
 	}
 	t.Logf("%d kills, %d reports", kills, told.Reports)
+}
+
+// Nobody can open again what is written into a file that was removed, so it is not acknowledged.
+func TestARemovedDirectoryIsFoundWithTheNextAppend(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it does not remove a file that is open")
+	}
+	dir := filepath.Join(t.TempDir(), "queue")
+	q, err := Open(dir, nil)
+	require.NoError(t, err)
+	adder := queue.NewID()
+	record := []queue.Record{{Key: "a", Op: models.ActionTypeDelete, Body: []byte(`{"id":"a"}`)}}
+	_, err = q.Append(t.Context(), queue.Call{Adder: adder, Number: 1, Records: record})
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(dir))
+	_, err = q.Append(t.Context(), queue.Call{Adder: adder, Number: 2, Records: record})
+	require.ErrorIs(t, err, queue.ErrFailed)
+	require.ErrorIs(t, q.Fault(), queue.ErrFailed)
+	_ = q.Close()
+}
+
+func TestASecondProcessIsRefusedAlsoWithoutTheFileOfTheLock(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it does not remove a file that is open")
+	}
+	dir := t.TempDir()
+	q, err := Open(dir, nil)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(filepath.Join(dir, lockName)))
+	_, err = Open(dir, nil)
+	require.ErrorIs(t, err, ErrLocked)
+	require.NoError(t, q.Close())
 }
