@@ -401,8 +401,8 @@ func (ls *locals) endOthers() {
 	})
 }
 
-// end reports to all waiting callers that the queue keeps their records. It leaves behind a callback that does not
-// return within patience.
+// end reports to all waiting callers that the queue keeps their records, or may keep them if it has not answered. It
+// leaves behind a callback that does not return within patience.
 func (ls *locals) end(patience time.Duration) {
 	ls.mu.Lock()
 	if ls.poller != nil {
@@ -410,7 +410,11 @@ func (ls *locals) end(patience time.Duration) {
 	}
 	for key, all := range ls.byKey {
 		for _, l := range all {
-			ls.others = append(ls.others, other{item{Key: key, Value: l.value}, errKept})
+			err := errKept
+			if l.kept == "" {
+				err = errPerhapsKept
+			}
+			ls.others = append(ls.others, other{item{Key: key, Value: l.value}, err})
 		}
 	}
 	ls.byKey, ls.n, ls.bare, ls.bareBytes, ls.slim, ls.ended = nil, 0, 0, 0, 0, true

@@ -354,6 +354,9 @@ func (f *feed) kept(ctx context.Context) error {
 // errKept is the outcome of records that Close leaves in the queue.
 var errKept = fmt.Errorf("%w: the queue keeps it", ErrClosed)
 
+// errPerhapsKept is the outcome of records about which the queue has not answered.
+var errPerhapsKept = fmt.Errorf("%w: the queue has not said whether it keeps it", ErrClosed)
+
 // untilIdle waits for the goroutine to end, at most for patience.
 func (f *feed) untilIdle(patience time.Duration) {
 	enough := time.NewTimer(patience)

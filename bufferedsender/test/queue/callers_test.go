@@ -426,6 +426,37 @@ func TestCallbacksOfWhatCloseLeavesInTheQueueAreCalled(t *testing.T) {
 	})
 }
 
+// The queue has not answered about the second one, so nobody knows whether it keeps that.
+func TestACallbackDoesNotSayThatTheQueueKeepsWhatItHasNotAnsweredAbout(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var silent atomic.Bool
+		f := &faulty{Queue: q.queue, append: func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
+			if silent.Load() {
+				return queue.Receipt{}, queue.ErrUnknown
+			}
+			return next(call)
+		}}
+		s := q.sender(sendertest.Options{Queue: f})
+		s.Pause()
+		said := make(map[string]string)
+		add := func(ctx context.Context, key string) error {
+			return s.IndexDocuments(ctx, models.UploadAction(sendertest.Hotel{ID: key}).WithCallback(func(o models.Outcome) {
+				assert.ErrorIs(t, o.Err, bufferedsender.ErrClosed)
+				assert.True(t, o.Unknown)
+				said[o.Key] = o.Err.Error()
+			}))
+		}
+		require.NoError(t, add(q.within(time.Minute), "kept"))
+		silent.Store(true)
+		var added *bufferedsender.AddError
+		require.ErrorAs(t, add(q.within(time.Second), "perhaps"), &added)
+		assert.Equal(t, 1, added.Unknown)
+		_ = s.Close(q.within(time.Second))
+		assert.Contains(t, said["kept"], "the queue keeps it")
+		assert.Contains(t, said["perhaps"], "the queue has not said whether it keeps it")
+	})
+}
+
 func TestLoaderThatFailsIsNotCalledInALoop(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var calls atomic.Int64
