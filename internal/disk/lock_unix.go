@@ -26,10 +26,13 @@ func lockDirectory(path string) (release func() error, err error) {
 		return func() error { return nil }, nil //nolint:nilerr // who may not read it has the lock of the file
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	switch {
+	case err == nil:
+		return func() error { return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close()) }, nil
+	case errors.Is(err, syscall.EWOULDBLOCK):
 		return nil, errors.Join(&LockedError{Path: path}, f.Close())
 	}
-	return func() error { return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close()) }, nil
+	return f.Close, nil // of NFS, for example
 }
 
 // lockBySystem takes an advisory lock, which belongs to the open file: a second open in the same process does not get
