@@ -33,7 +33,7 @@ func (s *Server) analyzeText(w http.ResponseWriter, r *http.Request, rt route, _
 	// Documented: not by the name of an alias.
 	ix, ok := s.lookupIndex(rt.index)
 	if !ok {
-		writeError(w, r, s.noSuchIndex(rt.index))
+		reply.WriteError(w, r, s.noSuchIndex(rt.index))
 		return
 	}
 	body, err := readAll(r)
@@ -46,12 +46,12 @@ func (s *Server) analyzeText(w http.ResponseWriter, r *http.Request, rt route, _
 		tokens, err = ix.schema.Load().Analyze(request)
 	}
 	if err != nil {
-		writeError(w, r, err)
+		reply.WriteError(w, r, err)
 		return
 	}
-	reply := appendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "AnalyzeResult"))
-	reply = appendTokens(reply, request.Str("text"), tokens)
-	writeJSON(w, r, http.StatusOK, append(reply, '}'))
+	out := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "AnalyzeResult"))
+	out = appendTokens(out, request.Str("text"), tokens)
+	reply.WriteJSON(w, r, http.StatusOK, append(out, '}'))
 }
 
 // parseAnalyze reads the body of an analyze request and checks that it says in

@@ -30,20 +30,20 @@ func init() {
 func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
 	ix, missing := s.requestedIndex(rt)
 	if missing != nil {
-		writeError(w, r, missing)
+		reply.WriteError(w, r, missing)
 		return
 	}
 	sc := ix.schema.Load()
 	p := batch.NewParser(x.body, sc, rt.version, s.opts.limits())
 	defer p.Release()
 	if err := p.Parse(); err != nil {
-		writeError(w, r, err)
+		reply.WriteError(w, r, err)
 		return
 	}
 	x.actions = len(p.Actions)
 	refused, err := s.refusals(x, p.Actions)
 	if err != nil {
-		writeError(w, r, err)
+		reply.WriteError(w, r, err)
 		return
 	}
 	results := s.applyBatch(ix, x, p.Actions, refused, make([]result, 0, len(p.Actions)))
@@ -57,7 +57,7 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route
 	results = x.fault.mangleResults(results)
 	body := make([]byte, 0, 160+96*len(results))
 	body = append(body, '{')
-	body = appendContext(body, r, "/indexes('"+rt.index+"')/$metadata#Collection("+shape.ResourceType(rt.version, "IndexResult")+")")
+	body = reply.AppendContext(body, r, "/indexes('"+rt.index+"')/$metadata#Collection("+shape.ResourceType(rt.version, "IndexResult")+")")
 	body = append(body, `"value":[`...)
 	for i, res := range results {
 		if i > 0 {
@@ -66,7 +66,7 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route
 		body = appendResult(body, res)
 	}
 	body = append(body, ']', '}')
-	writeJSON(w, r, status, body)
+	reply.WriteJSON(w, r, status, body)
 }
 
 // appendResult appends one entry of the reply to a batch.
@@ -88,7 +88,7 @@ func appendResult(dst []byte, r result) []byte {
 func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
 	ix, missing := s.requestedIndex(rt)
 	if missing != nil {
-		writeError(w, r, missing)
+		reply.WriteError(w, r, missing)
 		return
 	}
 	// The definition has to be as new as the document: a PUT and a write that
@@ -96,39 +96,39 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route, _
 	data, found := ix.get(rt.key, time.Now())
 	sc := ix.schema.Load()
 	if rt.query.Has("select") {
-		writeError(w, r, misnamed("select", "$select"))
+		reply.WriteError(w, r, misnamed("select", "$select"))
 		return
 	}
 	var chosen *selection
 	if text := rt.query.Get("$select"); text != "" {
 		var err *reply.Error
 		if chosen, err = parseSelection(sc, text); err != nil {
-			writeError(w, r, err)
+			reply.WriteError(w, r, err)
 			return
 		}
 	}
 	reader, err := s.readerOf(r, rt)
 	if err != nil {
-		writeError(w, r, err)
+		reply.WriteError(w, r, err)
 		return
 	}
 	if !found || !reader.sees(sc, data) {
-		writeError(w, r, noSuchDocument())
+		reply.WriteError(w, r, noSuchDocument())
 		return
 	}
 	body := make([]byte, 0, 256+2*len(data))
 	body = append(body, '{')
-	body = appendContext(body, r, "/indexes('"+rt.index+"')/$metadata#docs(*)/$entity")
+	body = reply.AppendContext(body, r, "/indexes('"+rt.index+"')/$metadata#docs(*)/$entity")
 	body = appendMembers(body, sc.Fields, data, chosen)
 	body = append(body, '}')
-	writeJSON(w, r, http.StatusOK, body)
+	reply.WriteJSON(w, r, http.StatusOK, body)
 }
 
 // countDocuments answers GET …/docs/$count.
 func (s *Server) countDocuments(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
 	ix, missing := s.requestedIndex(rt)
 	if missing != nil {
-		writeError(w, r, missing)
+		reply.WriteError(w, r, missing)
 		return
 	}
 	n, _ := ix.count(time.Now())

@@ -52,7 +52,7 @@ func (s *Server) at(w http.ResponseWriter, r *http.Request, rt route, status int
 	}
 	s.mu.Unlock()
 	if x == nil {
-		writeError(w, r, noSuchIndexer(s, rt.name))
+		reply.WriteError(w, r, noSuchIndexer(s, rt.name))
 		return
 	}
 	w.WriteHeader(status)
@@ -95,7 +95,7 @@ func (s *Server) marked(w http.ResponseWriter, r *http.Request, rt route, sh *sh
 		_, err = shape.NewParser("options", rt.version).Read(body, sh)
 	}
 	if err != nil {
-		writeError(w, r, err)
+		reply.WriteError(w, r, err)
 		return
 	}
 	s.at(w, r, rt, http.StatusNoContent, func(*indexer) {})
@@ -111,13 +111,13 @@ func (s *Server) indexerStatus(w http.ResponseWriter, r *http.Request, rt route,
 	}
 	s.mu.RUnlock()
 	if x == nil {
-		writeError(w, r, noSuchIndexer(s, rt.name))
+		reply.WriteError(w, r, noSuchIndexer(s, rt.name))
 		return
 	}
 	now := time.Now()
 	executions = slices.DeleteFunc(executions, func(e execution) bool { return e.time.After(now) })
 
-	body := appendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "IndexerExecutionInfo"))
+	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "IndexerExecutionInfo"))
 	body = append(body, `"name":`...)
 	body = reply.AppendString(body, x.Name)
 	// Recorded: running means well, also of one that has never run.
@@ -143,7 +143,7 @@ func (s *Server) indexerStatus(w http.ResponseWriter, r *http.Request, rt route,
 	default:
 		body = append(body, `],"limits":{"maxRunTime":"PT0S","maxDocumentExtractionSize":0,"maxDocumentContentCharactersToExtract":0}}`...)
 	}
-	writeJSON(w, r, http.StatusOK, body)
+	reply.WriteJSON(w, r, http.StatusOK, body)
 }
 
 // appendTo appends an execution of a status.

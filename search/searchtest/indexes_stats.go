@@ -34,11 +34,11 @@ func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt rout
 	now := time.Now()
 	ix, ok := s.lookupIndex(rt.index)
 	if !ok {
-		writeError(w, r, s.noSuchIndex(rt.index))
+		reply.WriteError(w, r, s.noSuchIndex(rt.index))
 		return
 	}
 	documents, bytes := ix.count(now)
-	body := appendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "IndexStatistics"))
+	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "IndexStatistics"))
 	body = append(body, `"documentCount":`...)
 	body = strconv.AppendInt(body, documents, 10)
 	body = append(body, `,"storageSize":`...)
@@ -47,7 +47,7 @@ func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt rout
 		body = append(body, `,"vectorIndexSize":`...)
 		body = strconv.AppendInt(body, ix.vectorBytes(now), 10)
 	}
-	writeJSON(w, r, http.StatusOK, append(body, '}'))
+	reply.WriteJSON(w, r, http.StatusOK, append(body, '}'))
 }
 
 // listIndexStatistics answers GET /indexstats.
@@ -60,11 +60,11 @@ func (s *Server) listIndexStatistics(w http.ResponseWriter, r *http.Request, rt 
 	}
 	s.mu.RUnlock()
 	if err != nil {
-		writeError(w, r, err)
+		reply.WriteError(w, r, err)
 		return
 	}
 	now := time.Now()
-	body := appendContext([]byte{'{'}, r, "/$metadata#Collection("+shape.ResourceType(rt.version, "IndexStatisticsSummary")+")")
+	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#Collection("+shape.ResourceType(rt.version, "IndexStatisticsSummary")+")")
 	body = append(body, `"value":[`...)
 	for i, ix := range indexes {
 		if i > 0 {
@@ -81,7 +81,7 @@ func (s *Server) listIndexStatistics(w http.ResponseWriter, r *http.Request, rt 
 		body = strconv.AppendInt(body, ix.vectorBytes(now), 10)
 		body = append(body, '}')
 	}
-	writeJSON(w, r, http.StatusOK, appendNextLink(append(body, ']'), next))
+	reply.WriteJSON(w, r, http.StatusOK, appendNextLink(append(body, ']'), next))
 }
 
 // vectorBytes is how many bytes the vectors of all documents take, each element
@@ -155,7 +155,7 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 		{"knowledgeBasesCount", int64(bases), apiversion.KnowledgeCounters},
 		{"knowledgeSourcesCount", int64(sources), apiversion.KnowledgeCounters},
 	}, func(c counter) bool { return !rt.version.Has(c.needs) })
-	body := appendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "ServiceStatistics"))
+	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "ServiceStatistics"))
 	body = append(body, `"counters":{`...)
 	for i, c := range counters {
 		if i > 0 {
@@ -178,5 +178,5 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 	body = strconv.AppendInt(body, schema.MaxComplexCollections, 10)
 	body = append(body, `,"maxComplexObjectsInCollectionsPerDocument":`...)
 	body = strconv.AppendInt(body, schema.MaxComplexObjects, 10)
-	writeJSON(w, r, http.StatusOK, append(body, "}}"...))
+	reply.WriteJSON(w, r, http.StatusOK, append(body, "}}"...))
 }

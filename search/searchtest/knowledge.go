@@ -171,20 +171,20 @@ func (s *Server) knowledgeSourceStatus(w http.ResponseWriter, r *http.Request, r
 	source := s.knowledgeSources[rt.name]
 	s.mu.RUnlock()
 	if source == nil {
-		writeError(w, r, knowledgeSourceKind.missing(s, rt.name))
+		reply.WriteError(w, r, knowledgeSourceKind.missing(s, rt.name))
 		return
 	}
-	body := appendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "KnowledgeSourceStatus"))
+	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "KnowledgeSourceStatus"))
 	body = append(body, `"kind":`...)
 	body = reply.AppendString(body, source.Object.Str("kind"))
 	body = append(body, `,"synchronizationStatus":"active","synchronizationInterval":null,"currentSynchronizationState":null,"lastSynchronizationState":null,`...)
 	body = append(body, `"statistics":{"totalSynchronization":0,"averageSynchronizationDuration":"00:00:00","averageItemsProcessedPerSynchronization":0}}`...)
-	writeJSON(w, r, http.StatusOK, body)
+	reply.WriteJSON(w, r, http.StatusOK, body)
 }
 
 // notServed refuses the requests for something that the service can do.
 func notServed(what string) handler {
 	return func(_ *Server, w http.ResponseWriter, r *http.Request, _ route, _ *exchange) {
-		writeError(w, r, reply.NotEmulated(what))
+		reply.WriteError(w, r, reply.NotEmulated(what))
 	}
 }

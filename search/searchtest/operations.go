@@ -118,5 +118,5 @@ func (op *operation) method() string {
 
 // serveNothing refuses what routing has recognised as a feature without operations.
 func serveNothing(_ *Server, w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
-	writeError(w, r, reply.NotImplemented("searchtest does not emulate "+rt.feature+" yet."))
+	reply.WriteError(w, r, reply.NotImplemented("searchtest does not emulate "+rt.feature+" yet."))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
 // A new operation is one file: its handler and its registration.
@@ -25,7 +26,7 @@ func TestARegisteredOperationIsRoutedCheckedAndScripted(t *testing.T) {
 		name: echo, reads: true, needs: apiversion.Aliases,
 		routes: []string{"GET /indexes/{index}/search.echo", "GET /echoes/{name}?loud"},
 		serve: func(_ *Server, w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
-			writeJSON(w, r, http.StatusOK, []byte(`"`+rt.index+rt.name+`"`))
+			reply.WriteJSON(w, r, http.StatusOK, []byte(`"`+rt.index+rt.name+`"`))
 		},
 	})
 	p := newProbe(t, nil)

@@ -32,10 +32,10 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, rt route, x *exc
 // writeQueryReply answers a query, or refuses it.
 func writeQueryReply(w http.ResponseWriter, r *http.Request, status int, body []byte, err *reply.Error) {
 	if err != nil {
-		writeError(w, r, err)
+		reply.WriteError(w, r, err)
 		return
 	}
-	writeJSON(w, r, status, body)
+	reply.WriteJSON(w, r, status, body)
 }
 
 func (s *Server) searchReply(r *http.Request, rt route, x *exchange) (status int, body []byte, err *reply.Error) {
@@ -95,7 +95,7 @@ func (s *Server) prepareSearch(v *view, p *searchPlan) *reply.Error {
 // appendReply appends the reply to a search.
 func (p *searchPlan) appendReply(dst []byte, r *http.Request, rt route, out *found) []byte {
 	dst = append(dst, '{')
-	dst = appendContext(dst, r, "/indexes('"+rt.index+"')/$metadata#docs(*)")
+	dst = reply.AppendContext(dst, r, "/indexes('"+rt.index+"')/$metadata#docs(*)")
 	if p.count {
 		dst = append(dst, `"@odata.count":`...)
 		dst = strconv.AppendInt(dst, out.total, 10)
@@ -215,7 +215,7 @@ func appendSingle(dst []byte, score float64, bits int) []byte {
 // nextLink is the address of the next page: the same for a POST, and with
 // another skip, and top if there was one, for a GET.
 func (p *searchPlan) nextLink(r *http.Request, size int64) string {
-	address := baseURL(r) + r.URL.EscapedPath() + "?"
+	address := reply.BaseURL(r) + r.URL.EscapedPath() + "?"
 	if !p.args.get {
 		return address + "api-version=" + r.URL.Query().Get("api-version")
 	}

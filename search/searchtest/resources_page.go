@@ -45,7 +45,7 @@ func pageOf(r *http.Request, rt route, names []string) (page []string, next stri
 	}
 	page = page[:size]
 	rt.query.Set("$skiptoken", page[size-1])
-	return page, baseURL(r) + r.URL.EscapedPath() + "?" + rt.query.Encode(), nil
+	return page, reply.BaseURL(r) + r.URL.EscapedPath() + "?" + rt.query.Encode(), nil
 }
 
 // appendNextLink ends the object of a list, with the address of the next page if there

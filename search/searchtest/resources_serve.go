@@ -41,7 +41,7 @@ func createResource[T described](s *Server, w http.ResponseWriter, r *http.Reque
 		created, err = create(s, k, body, rt.version)
 	}
 	if err != nil {
-		writeError(w, r, err)
+		reply.WriteError(w, r, err)
 		return
 	}
 	writeResource(w, r, rt, k.set, created.Base().AsSent(), http.StatusCreated)
@@ -52,7 +52,7 @@ func putResource[T described](s *Server, w http.ResponseWriter, r *http.Request,
 	res, status, err := replaceResource(s, r, rt, name, k)
 	switch {
 	case err != nil:
-		writeError(w, r, err)
+		reply.WriteError(w, r, err)
 	case prefersMinimal(r.Header):
 		setResourceHeaders(w, r, k.set, res, status)
 		w.Header().Set("Preference-Applied", "return=minimal")
@@ -112,7 +112,7 @@ func getResource[T described](s *Server, w http.ResponseWriter, r *http.Request,
 	found := k.find(&s.catalog, name)
 	s.mu.RUnlock()
 	if found == none {
-		writeError(w, r, k.missing(s, name))
+		reply.WriteError(w, r, k.missing(s, name))
 		return
 	}
 	writeResource(w, r, rt, k.set, found.Base(), http.StatusOK)
@@ -122,7 +122,7 @@ func getResource[T described](s *Server, w http.ResponseWriter, r *http.Request,
 func listResources[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, k *resourceKind[T]) {
 	chosen, err := selectedMembers(rt, k.shape)
 	if err != nil {
-		writeError(w, r, err)
+		reply.WriteError(w, r, err)
 		return
 	}
 	s.mu.RLock()
@@ -134,7 +134,7 @@ func listResources[T described](s *Server, w http.ResponseWriter, r *http.Reques
 	}
 	page, next, err := pageOf(r, rt, names)
 	if err != nil {
-		writeError(w, r, err)
+		reply.WriteError(w, r, err)
 		return
 	}
 	all = slices.DeleteFunc(all, func(res *shape.Resource) bool { _, found := slices.BinarySearch(page, res.Name); return !found })
@@ -142,7 +142,7 @@ func listResources[T described](s *Server, w http.ResponseWriter, r *http.Reques
 	if chosen != nil {
 		path += "(" + strings.Join(chosen, ",") + ")"
 	}
-	body := appendContext([]byte{'{'}, r, path)
+	body := reply.AppendContext([]byte{'{'}, r, path)
 	body = append(body, `"value":[`...)
 	for i, res := range all {
 		if i > 0 {
@@ -154,7 +154,7 @@ func listResources[T described](s *Server, w http.ResponseWriter, r *http.Reques
 			body = res.Object.AppendSome(body, rt.version, chosen)
 		}
 	}
-	writeJSON(w, r, http.StatusOK, appendNextLink(append(body, ']'), next))
+	reply.WriteJSON(w, r, http.StatusOK, appendNextLink(append(body, ']'), next))
 }
 
 // deleteResource answers DELETE /indexes('x').
@@ -163,7 +163,7 @@ func deleteResource[T described](s *Server, w http.ResponseWriter, r *http.Reque
 	err := k.drop(s, &s.catalog, name, r.Header, rt.version)
 	s.mu.Unlock()
 	if err != nil {
-		writeError(w, r, err)
+		reply.WriteError(w, r, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -203,11 +203,11 @@ func selectedMembers(rt route, sh *shape.Shape) ([]string, *reply.Error) {
 
 // writeResource answers with a definition. set is the collection that it is in.
 func writeResource(w http.ResponseWriter, r *http.Request, rt route, set string, res *shape.Resource, status int) {
-	before := appendContext(nil, r, "/$metadata#"+set+"/$entity")
+	before := reply.AppendContext(nil, r, "/$metadata#"+set+"/$entity")
 	before = appendETag(before, res.ETag)
 	body := res.AppendDefinition(nil, rt.version, string(before))
 	setResourceHeaders(w, r, set, res, status)
-	writeJSON(w, r, status, body)
+	reply.WriteJSON(w, r, status, body)
 }
 
 // setResourceHeaders sets the headers that say where a definition is and which
@@ -216,6 +216,6 @@ func setResourceHeaders(w http.ResponseWriter, r *http.Request, set string, res 
 	w.Header().Set("ETag", `W/"`+res.ETag+`"`)
 	if status == http.StatusCreated {
 		// Recorded: with the parameters of the request, as they were written.
-		w.Header().Set("Location", baseURL(r)+"/"+set+"('"+res.Name+"')?"+r.URL.RawQuery)
+		w.Header().Set("Location", reply.BaseURL(r)+"/"+set+"('"+res.Name+"')?"+r.URL.RawQuery)
 	}
 }

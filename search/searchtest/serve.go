@@ -155,7 +155,7 @@ func (s *Server) handle(w *recorder, r *http.Request, x *exchange) (route, error
 		if refusal.Status == http.StatusUnauthorized {
 			w.header.Set("WWW-Authenticate", "Bearer")
 		}
-		writeError(w, r, refusal)
+		reply.WriteError(w, r, refusal)
 		return rt, nil
 	}
 	r.Body = io.NopCloser(bytes.NewReader(x.body))
@@ -198,7 +198,7 @@ func (s *Server) overwrite(w *recorder, r *http.Request, f *firing) {
 	if message == "" {
 		message = faultMessage(f.Status)
 	}
-	writeError(w, r, &reply.Error{Status: f.Status, Code: f.Code, Message: message})
+	reply.WriteError(w, r, &reply.Error{Status: f.Status, Code: f.Code, Message: message})
 }
 
 // countActions counts the actions in a body for rules about their number; what

@@ -149,7 +149,7 @@ func (s *Server) resetSkills(w http.ResponseWriter, r *http.Request, rt route, _
 		err = skillsetKind.missing(s, rt.name)
 	}
 	if err != nil {
-		writeError(w, r, err)
+		reply.WriteError(w, r, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -125,7 +125,7 @@ func (p *typedPlan) among(v *view) {
 // appendHead appends what the replies of both begin with, the brace included.
 func (p *typedPlan) appendHead(dst []byte, r *http.Request, context string) []byte {
 	dst = append(dst, '{')
-	dst = appendContext(dst, r, context)
+	dst = reply.AppendContext(dst, r, context)
 	if p.coverage {
 		dst = append(dst, `"@search.coverage":100.0,`...)
 	}

@@ -1,5 +1,5 @@
-// Package reply is for what the emulator answers: refusals in the words of the service, and text and numbers as it
-// writes them in JSON.
+// Package reply is for what the emulator answers: refusals in the words of the service, text and numbers as it writes
+// them in JSON, and the headers of a reply.
 package reply
 
 import (
