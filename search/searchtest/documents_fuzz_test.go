@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
@@ -45,10 +46,10 @@ func FuzzBatch(f *testing.F) {
 			if a.Data == nil {
 				continue
 			}
-			out := wholeDocument(sc, a.Data)
+			out := query.WholeDocument(sc, a.Data)
 			require.True(t, json.Valid(out), "%s", out)
 			merged := stored.MergeObjects(nil, sc.Fields, a.Data, a.Data)
-			require.JSONEq(t, string(out), string(wholeDocument(sc, merged)), "merging a document into itself must not change it")
+			require.JSONEq(t, string(out), string(query.WholeDocument(sc, merged)), "merging a document into itself must not change it")
 		}
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
 )
 
 // faultState is a script in force: its rules and how often each had its turn.
@@ -76,7 +78,7 @@ func (f *Fault) matches(r *http.Request, rt route, body []byte) bool {
 	if f.Index != "" && !matchPattern(f.Index, rt.index) || f.Path != "" && !matchPattern(f.Path, r.URL.Path) {
 		return false
 	}
-	if f.Semantic != "" && !asksForRanking(rt, body) {
+	if f.Semantic != "" && (rt.op != OpSearch || !query.AsksForRanking(rt.query, body)) {
 		return false
 	}
 	return f.OverActions == 0 || countActions(body) > f.OverActions

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
 )
 
 // RequestRecord is one request as the server saw it.
@@ -220,7 +222,7 @@ func (s *Server) Documents(index string) map[string]json.RawMessage {
 	sc := ix.schema.Load()
 	out := make(map[string]json.RawMessage, len(live))
 	for key, doc := range live {
-		out[key] = wholeDocument(sc, doc.data)
+		out[key] = query.WholeDocument(sc, doc.data)
 	}
 	return out
 }
@@ -237,7 +239,7 @@ func (s *Server) Document(index, key string) (json.RawMessage, bool) {
 	if !ok {
 		return nil, false
 	}
-	return wholeDocument(ix.schema.Load(), doc.data), true
+	return query.WholeDocument(ix.schema.Load(), doc.data), true
 }
 
 // DocumentCount returns how many documents were written to the index, 0 if there
@@ -277,7 +279,7 @@ func (s *Server) changes(index string, of func(*changeLog) []Change) []Change {
 	sc := ix.schema.Load() // as new as the documents, or newer
 	for i := range out {
 		if document := out[i].Document; document != nil {
-			out[i].Document = suppliedDocument(sc, document)
+			out[i].Document = query.SuppliedDocument(sc, document)
 		}
 	}
 	return out

@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
@@ -19,9 +18,9 @@ import (
 func FuzzSmallDefinitions(f *testing.F) {
 	versions := apiversion.Versions()
 	for n, body := range []string{
-		names, current, `{"text":"a b","analyzer":"simple"}`, `{"text":"a","tokenizer":"letter","tokenFilters":["lowercase"],"charFilters":["html_strip"]}`,
+		names, current,
 		`{"name":"m","format":"solr","synonyms":"a\\,b, c => d\n#x\n,","encryptionKey":{"keyVaultKeyName":"k","keyVaultUri":"u"}}`,
-		`{"text":"a","normalizer":"lowercase"}`, `{"name":null}`, `{"name":"a","name":"b"}`, `[`, blobSource, splitSkill, blobIndex, indexKS, oneBase,
+		`{"name":null}`, `{"name":"a","name":"b"}`, `[`, blobSource, splitSkill, blobIndex, indexKS, oneBase,
 		`{"name":"i","dataSourceName":"a","targetIndexName":"b","parameters":{"configuration":{"a":[1,{"key":"x"}]}},"fieldMappings":[{"sourceFieldName":"/a"}],"cache":{"storageConnectionString":"x"}}`,
 	} {
 		f.Add([]byte(body), uint8(n))
@@ -68,19 +67,6 @@ func FuzzSmallDefinitions(f *testing.F) {
 			require.Nil(t, err, "%s", given)
 			require.Equal(t, given, string(appendGiven(nil, again.Object, everyMember)))
 		}
-		request, err := parseAnalyze(body, version)
-		if refused(err) {
-			return
-		}
-		sc, err := schema.Compile([]byte(small), version)
-		require.Nil(t, err)
-		tokens, err := sc.Analyze(request)
-		if err != nil {
-			require.Contains(t, []int{http.StatusBadRequest, http.StatusNotImplemented}, err.Status)
-			return
-		}
-		reply := append(appendTokens([]byte{'{'}, request.Str("text"), tokens), '}')
-		require.True(t, json.Valid(reply), "%s", reply)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
@@ -102,7 +103,7 @@ func (p *snapshotWriter) index(ix *index) {
 	p.text("      \"definition\": ")
 	p.definition(sc)
 	p.text(",\n      \"documents\": ")
-	p.list(6, len(documents), func(i int) { p.line(suppliedDocument(sc, documents[i].data)) })
+	p.list(6, len(documents), func(i int) { p.line(query.SuppliedDocument(sc, documents[i].data)) })
 	p.text("\n    }")
 }
 

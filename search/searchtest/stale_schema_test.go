@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
@@ -100,6 +101,6 @@ func TestFieldsThatADefinitionDoesNotKnowAreNotShown(t *testing.T) {
 		data, body := stored.OpenMember(nil, ordinal)
 		data = append(data, 1, 2, 3, 4)
 		stored.CloseMember(data, body)
-		assert.NotContains(t, string(wholeDocument(narrow, data)), "67305985") // 0x04030201
+		assert.NotContains(t, string(query.WholeDocument(narrow, data)), "67305985") // 0x04030201
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
@@ -24,7 +26,7 @@ type index struct {
 	changes changeLog
 	merged  []byte // where merges are put together
 
-	view view // has a lock of its own
+	view query.View // has a lock of its own
 }
 
 // newIndex returns an empty index.
@@ -80,14 +82,38 @@ func (ix *index) count(now time.Time) (visible, bytes int64) {
 	return int64(len(ix.visible)), ix.bytes
 }
 
-// get returns the stored form of a document that lookups can see. It must not
-// be changed.
-func (ix *index) get(key string, now time.Time) ([]byte, bool) {
+// get returns the stored form of a document that lookups can see, nil if there is
+// none. It must not be changed.
+func (ix *index) get(key string, now time.Time) []byte {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	ix.settle(now)
-	doc, ok := ix.visible[key]
-	return doc.data, ok
+	return ix.visible[key].data
+}
+
+// read runs a search on the view of the documents that are visible now.
+func (ix *index) read(prepare func(*query.View) *reply.Error, search func(*query.View)) *reply.Error {
+	now := time.Now()
+	return ix.view.Read(func(all bool) query.Writes { return ix.news(all, now) }, prepare, search)
+}
+
+// news is what the view has not seen. It is asked for under the lock of the view,
+// which goes before that of the index.
+func (ix *index) news(all bool, now time.Time) query.Writes {
+	w := query.Writes{Schema: ix.schema.Load()}
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.settle(now)
+	if w.All = all || !ix.followed; !w.All {
+		w.List, ix.unseen = ix.unseen, nil
+		return w
+	}
+	ix.followed, ix.unseen = true, nil
+	w.List = make([]query.Write, 0, len(ix.visible))
+	for key, doc := range ix.visible {
+		w.List = append(w.List, query.Write{Key: key, Data: doc.data, Serial: doc.serial})
+	}
+	return w
 }
 
 // document is a document in stored form. What is stored is replaced, never
@@ -114,10 +140,10 @@ type documents struct {
 	// what became visible since it was. An index that is never searched has
 	// none, and one that is written to much more than searched is given up.
 	followed bool
-	unseen   []pendingWrite
+	unseen   []query.Write
 }
 
-// pendingWrite is a write that reads, or searches, do not see yet; the document
+// pendingWrite is a write that reads do not see yet; the document
 // has no data if it was deleted.
 type pendingWrite struct {
 	due time.Time
@@ -168,7 +194,7 @@ func (d *documents) follow(w pendingWrite) {
 	case len(d.unseen) > len(d.visible)+1000: // reading all is less work by now
 		d.followed, d.unseen = false, nil
 	default:
-		d.unseen = append(d.unseen, w)
+		d.unseen = append(d.unseen, query.Write{Key: w.key, Data: w.data, Serial: w.serial})
 	}
 }
 

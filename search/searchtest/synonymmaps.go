@@ -1,7 +1,6 @@
 package searchtest
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 
@@ -84,18 +83,15 @@ func badSynonyms(p *shape.Parser, err error) *reply.Error {
 	return e.WithCode("InvalidRequestParameter", "InvalidSynonymMapSyntax")
 }
 
-// errNoSynonymMap is what synonyms returns for a map that was deleted.
-var errNoSynonymMap = errors.New("the synonym map does not exist")
-
 // synonyms returns the current rules of a synonym map and the version of it that
-// they are: its entity tag. It is errNoSynonymMap that there is none: a map can
-// be deleted while fields name it.
-func (s *Server) synonyms(name string) (rules *textindex.Synonyms, version string, err error) {
+// they are: its entity tag. There may be none: a map can be deleted while fields
+// name it.
+func (s *Server) synonyms(name string) (rules *textindex.Synonyms, version string, found bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	m := s.synonymMaps[name]
 	if m == nil {
-		return nil, "", errNoSynonymMap
+		return nil, "", false
 	}
-	return m.rules, m.ETag, nil
+	return m.rules, m.ETag, true
 }

@@ -115,15 +115,15 @@ func TestFieldsNameSynonymMapsThatExist(t *testing.T) {
 
 func TestQueriesSeeTheRulesOfTheMoment(t *testing.T) {
 	c := newCaller(t)
-	_, _, err := c.srv.synonyms("names")
-	require.ErrorIs(t, err, errNoSynonymMap)
+	_, _, found := c.srv.synonyms("names")
+	require.False(t, found)
 	c.call("POST", "/synonymmaps", names).want(t, 201, "")
-	before, first, err := c.srv.synonyms("names")
-	require.NoError(t, err)
+	before, first, found := c.srv.synonyms("names")
+	require.True(t, found)
 	require.Equal(t, 1, before.Len())
 	c.call("PUT", "/synonymmaps('names')", `{"name":"names","format":"solr","synonyms":"a,b\nc,d"}`).want(t, 200, "")
-	after, second, err := c.srv.synonyms("names")
-	require.NoError(t, err)
+	after, second, found := c.srv.synonyms("names")
+	require.True(t, found)
 	require.Equal(t, 2, after.Len())
 	require.NotEqual(t, first, second)
 }

@@ -12,8 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // Programs send strings for values of other types: Semantic Kernel's memory has
@@ -137,6 +139,12 @@ func FuzzTextForAValue(f *testing.F) {
 		ok := p.ConvertText(sc.ByName[field], []byte(text))
 		return p.Buf, ok
 	}
+	shown := func(field string, value []byte) string {
+		data, body := stored.OpenMember(nil, sc.ByName[field].Ordinal)
+		data = append(data, value...)
+		stored.CloseMember(data, body)
+		return string(query.WholeDocument(sc, data))
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		bare := strings.Trim(strings.TrimRight(text, "\x00"), " \t\n\v\f\r")
 
@@ -144,7 +152,7 @@ func FuzzTextForAValue(f *testing.F) {
 		number, err := strconv.ParseInt(bare, 10, 64)
 		require.Equal(t, err == nil && wholePattern.MatchString(text), ok, "Edm.Int64")
 		if ok {
-			require.Equal(t, strconv.FormatInt(number, 10), string(appendValue(nil, sc.ByName["l"], got, nil)))
+			require.Contains(t, shown("l", got), `"l":`+strconv.FormatInt(number, 10)+",")
 		}
 
 		got, ok = taken("d", text)
@@ -152,7 +160,7 @@ func FuzzTextForAValue(f *testing.F) {
 		_, special := batch.TextToSpecial([]byte(text))
 		require.Equal(t, err == nil && floatPattern.MatchString(text) || special, ok, "Edm.Double")
 		if ok && !special {
-			require.Equal(t, string(reply.AppendDouble(nil, double)), string(appendValue(nil, sc.ByName["d"], got, nil)))
+			require.Contains(t, shown("d", got), `"d":`+string(reply.AppendDouble(nil, double))+",")
 		}
 
 		_, ok = taken("b", text)
@@ -168,7 +176,7 @@ func FuzzTextForAValue(f *testing.F) {
 			if fault := p.Parse(); fault != nil {
 				require.Contains(t, fault.Message, "Cannot convert the literal '")
 			} else {
-				require.True(t, json.Valid(wholeDocument(sc, p.Actions[0].Data)))
+				require.True(t, json.Valid(query.WholeDocument(sc, p.Actions[0].Data)))
 			}
 			p.Release()
 		}

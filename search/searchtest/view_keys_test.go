@@ -116,11 +116,6 @@ func TestKeysThatAFilterNamesAreFoundAsByALookAtEverything(t *testing.T) {
 	require.Greater(t, found, 1000)
 }
 
-func TestMergedKeysAreSortedAndThereOnce(t *testing.T) {
-	require.Equal(t, []string{"a", "b", "c", "d"}, mergeKeys([]string{"a", "b", "d"}, []string{"b", "b", "c", "d"}))
-	require.Empty(t, mergeKeys(nil, nil))
-}
-
 // So many new keys that all of them are put in order anew, among those that were there.
 func TestAWalkByKeysFindsManyThatHaveCome(t *testing.T) {
 	w := newWalked(t)
@@ -134,17 +129,4 @@ func TestAWalkByKeysFindsManyThatHaveCome(t *testing.T) {
 			require.Equal(t, w.search(fmt.Sprintf(`{"filter":"id ge '%s'","orderby":"id,n","top":1000}`, after)), w.search(fmt.Sprintf(`{"filter":"id ge '%s'","orderby":"id","top":1000}`, after)))
 		}
 	}
-}
-
-// An index that was walked once, and then only written to, does not keep each key that has come.
-func TestKeysAreNotKeptForAWalkThatNeverComes(t *testing.T) {
-	v := &view{byKey: map[string]uint32{"a": 0}}
-	v.needKeys()
-	for i := range 5000 {
-		v.keys.add(fmt.Sprint(i % 2))
-		require.LessOrEqual(t, len(v.keys.all)+len(v.keys.more), 1+1001)
-	}
-	require.Nil(t, v.keys.all)
-	v.needKeys()
-	require.Equal(t, []string{"a"}, v.keys.all)
 }

@@ -1,4 +1,4 @@
-package searchtest
+package query
 
 import (
 	"encoding/base64"
@@ -16,7 +16,7 @@ import (
 
 // An index whose permissionFilterOption is enabled shows a document to the users, the
 // groups and the scopes that its permission fields name. "The manual" is the vendor's;
-// what it does not say is decided here, and listed in the package documentation.
+// what it does not say is decided here, and listed in the documentation of searchtest.
 
 // reader is whom results are trimmed for. The zero value is no one: a request without
 // a token.
@@ -31,14 +31,15 @@ type reader struct {
 // other that is not the id of a reader, "none" for example, shows it to no one.
 const openToAll = "all"
 
-// readerOf finds out whom the results of a request are for.
-func (s *Server) readerOf(r *http.Request, rt route) (reader, *reply.Error) {
-	if !rt.version.Has(apiversion.PermissionFilters) {
+// readerOf finds out whom the results of a request are for, by its headers. resolve is
+// the Reader of the options, nil for the default.
+func readerOf(h http.Header, version apiversion.Version, resolve func(token string) (user string, groups, scopes []string, err error)) (reader, *reply.Error) {
+	if !version.Has(apiversion.PermissionFilters) {
 		return reader{}, nil // decided: such a version knows neither header, and no way around them
 	}
-	if elevated, _ := strconv.ParseBool(r.Header.Get("X-Ms-Enable-Elevated-Read")); elevated {
+	if elevated, _ := strconv.ParseBool(h.Get("X-Ms-Enable-Elevated-Read")); elevated {
 		// The manual asks for a role with elevatedOperations/read, which no key has.
-		if scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " "); r.Header.Get("Api-Key") != "" || !strings.EqualFold(scheme, "Bearer") {
+		if scheme, _, _ := strings.Cut(h.Get("Authorization"), " "); h.Get("Api-Key") != "" || !strings.EqualFold(scheme, "Bearer") {
 			return reader{}, &reply.Error{
 				Status: http.StatusForbidden,
 				Message: "An elevated read needs a bearer token with the permission Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read. " +
@@ -47,14 +48,13 @@ func (s *Server) readerOf(r *http.Request, rt route) (reader, *reply.Error) {
 		}
 		return reader{elevated: true}, nil
 	}
-	token := r.Header.Get("X-Ms-Query-Source-Authorization")
+	token := h.Get("X-Ms-Query-Source-Authorization")
 	if scheme, rest, found := strings.Cut(token, " "); found && strings.EqualFold(scheme, "Bearer") {
 		token = rest // the manual writes it with and without
 	}
 	if token = strings.TrimSpace(token); token == "" {
 		return reader{}, nil
 	}
-	resolve := s.opts.Reader
 	if resolve == nil {
 		resolve = tokenClaims
 	}

@@ -1,4 +1,4 @@
-package searchtest
+package query
 
 import (
 	"bytes"
@@ -169,18 +169,18 @@ func (a *arguments) refuseCoded(detail, name, message string) *reply.Error {
 // longestAddress is how long the address of a GET may be.
 const longestAddress = 8 << 10
 
-// readArguments reads the parameters of a query from the address of a GET or
-// from the body of a POST.
-func readArguments(r *http.Request, rt route, body []byte, operation string, known []parameter) (*arguments, *reply.Error) {
-	a := &arguments{get: r.Method == http.MethodGet, version: rt.version, values: make(map[string]any)}
+// arguments reads the parameters from the address of a GET or from the body of a
+// POST, and finds out whom the results are for.
+func (rq *Request) arguments(operation string, known []parameter) (*arguments, *reply.Error) {
+	a := &arguments{get: rq.HTTP.Method == http.MethodGet, version: rq.Version, values: make(map[string]any)}
 	var err *reply.Error
-	if a.get && len(r.URL.RequestURI()) > longestAddress {
+	if a.get && len(rq.HTTP.URL.RequestURI()) > longestAddress {
 		return nil, &reply.Error{Status: http.StatusRequestURITooLong, Message: "The request URL is longer than 8 KB. Use POST for long queries."}
 	}
 	if a.get {
-		err = a.readQuery(rt.query, known)
+		err = a.readQuery(rq.Parameters, known)
 	} else {
-		err = a.readBody(body, operation, known)
+		err = a.readBody(rq.Body, operation, known)
 	}
 	if err != nil {
 		return nil, err
@@ -191,7 +191,8 @@ func readArguments(r *http.Request, rt route, body []byte, operation string, kno
 			return nil, a.unreadable("Requested value '" + v + "' was not found for the parameter '" + p.post + "'. It can be " + strings.Join(p.among, ", ") + ".")
 		}
 	}
-	return a, nil
+	a.reader, err = readerOf(rq.HTTP.Header, rq.Version, rq.Resolve)
+	return a, err
 }
 
 // readQuery reads what the address of a GET says. Parameters that nobody knows

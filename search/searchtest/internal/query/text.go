@@ -1,4 +1,4 @@
-package searchtest
+package query
 
 import (
 	"net/http"
@@ -9,14 +9,14 @@ import (
 )
 
 // needText makes the text index of a view, or gives it the synonym maps of now.
-func (s *Server) needText(v *view) *reply.Error {
+func (rq *Request) needText(v *View) *reply.Error {
 	var versions strings.Builder
 	rules := make(map[string]*textindex.Synonyms)
 	for i := range v.schema.Texts {
 		f := &v.schema.Texts[i]
 		for _, name := range f.Definition.Strings("synonymMaps") {
-			synonyms, version, err := s.synonyms(name)
-			if err != nil {
+			synonyms, version, found := rq.Synonyms(name)
+			if !found {
 				return &reply.Error{
 					Status:  http.StatusBadRequest,
 					Message: "The field '" + f.Path + "' uses the synonym map '" + name + "', which does not exist.",

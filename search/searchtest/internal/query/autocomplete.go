@@ -1,8 +1,7 @@
-package searchtest
+package query
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
@@ -10,56 +9,33 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
-// OpAutocomplete completes what was typed.
-const OpAutocomplete Operation = "autocomplete"
-
-func init() {
-	register(operation{name: OpAutocomplete, reads: true, serve: (*Server).autocomplete, routes: []string{
-		"GET /indexes/{index}/docs/search.autocomplete", "POST /indexes/{index}/docs/search.post.autocomplete",
-		"GET /indexes/{index}/docs/autocomplete?suggesterName", "POST /indexes/{index}/docs/autocomplete",
-	}})
-}
-
 // autocompleteModes are the ways to complete, by name.
 var autocompleteModes = map[string]textindex.AutocompleteMode{
 	"": textindex.OneTerm, "oneTerm": textindex.OneTerm, "twoTerms": textindex.TwoTerms, "oneTermWithContext": textindex.OneTermWithContext,
 }
 
-// autocomplete answers GET …/docs/search.autocomplete and POST
+// Autocomplete answers GET …/docs/search.autocomplete and POST
 // …/docs/search.post.autocomplete.
-func (s *Server) autocomplete(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
-	body, err := s.autocompleteReply(r, rt, x)
-	writeQueryReply(w, r, http.StatusOK, body, err)
-}
-
-func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]byte, *reply.Error) {
-	ix, missing := s.requestedIndex(rt)
-	if missing != nil {
-		return nil, missing
-	}
-	args, err := readArguments(r, rt, x.body, "autocomplete", autocompleteParameters)
+func (rq *Request) Autocomplete() (status int, body []byte, err *reply.Error) {
+	args, err := rq.arguments("autocomplete", autocompleteParameters)
 	if err != nil {
-		return nil, err
-	}
-	if args.reader, err = s.readerOf(r, rt); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	var p *typedPlan
-	prepare := func(v *view) (err *reply.Error) {
+	prepare := func(v *View) (err *reply.Error) {
 		if p, err = planTyped(v.schema, args); err != nil {
 			return err
 		}
 		return p.prepare(v)
 	}
-	var body []byte
-	run := func(v *view) {
+	run := func(v *View) {
 		p.among(v)
 		found, failed := p.complete(v.suggesters[p.name])
 		if failed != nil {
 			err = refuseText(failed)
 			return
 		}
-		body = p.appendHead(nil, r, "/indexes('"+rt.index+"')/$metadata#Collection("+shape.ResourceType(rt.version, "AutocompleteItem")+")")
+		body = p.appendHead(nil, rq.HTTP, "/indexes('"+rq.Index+"')/$metadata#Collection("+shape.ResourceType(rq.Version, "AutocompleteItem")+")")
 		for i, c := range found[:min(p.top, len(found))] {
 			if i > 0 {
 				body = append(body, ',')
@@ -72,10 +48,10 @@ func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]by
 		}
 		body = append(body, ']', '}')
 	}
-	if refusal := ix.read(time.Now(), prepare, run); refusal != nil {
-		return nil, refusal
+	if refusal := rq.Read(prepare, run); refusal != nil {
+		return 0, nil, refusal
 	}
-	return body, err
+	return http.StatusOK, body, err
 }
 
 // complete finds the completions. Recorded: versions without FuzzyFallback list the

@@ -1,8 +1,9 @@
-package searchtest
+package query
 
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,14 @@ const (
 	defaultThreshold   = 0.7
 )
 
+// Why the ranking of a query may fail, in the words of faults scripts; whatever else
+// they say is transient.
+const (
+	capacityOverloaded = "capacityOverloaded"
+	maxWaitExceeded    = "maxWaitExceeded"
+	transientAnswers   = "transientAnswers" // ranked and captioned, without answers and marks
+)
+
 // semanticPlan is what a search says about semantic ranking.
 type semanticPlan struct {
 	text          string // to rank by, "" for none
@@ -29,7 +38,7 @@ type semanticPlan struct {
 	answers       *passageOptions // nil for none
 	captions      *passageOptions // nil for none
 	debug         bool            // what was read is to be reported
-	failure       SemanticFault   // "" for none
+	failure       string          // "" for none
 
 	// Made by prepareSemantic, if there is a text.
 	fields []semanticField
@@ -53,7 +62,7 @@ func (p *searchPlan) tries() bool {
 
 // ranks reports whether it comes out ranked.
 func (p *searchPlan) ranks() bool {
-	return p.tries() && (p.semantic.failure == "" || p.semantic.failure == SemanticTransientAnswers)
+	return p.tries() && (p.semantic.failure == "" || p.semantic.failure == transientAnswers)
 }
 
 // planSemantic checks the parameters of semantic ranking.
@@ -201,32 +210,28 @@ func (o *passageOptions) set(key, value string, known []string) bool {
 }
 
 // prepareSemantic makes what ranks the results of a search, or refuses to: the
-// models of the service cannot be emulated, only stood in for. failure is why the
-// ranking fails, "" if it does not.
-func (s *Server) prepareSemantic(p *searchPlan, failure SemanticFault) *reply.Error {
+// models of the service cannot be emulated, only stood in for.
+func (rq *Request) prepareSemantic(p *searchPlan) *reply.Error {
 	switch {
 	case p.semantic == nil:
 		return nil
-	case !s.opts.SemanticStandIn:
+	case !rq.StandIn:
 		return reply.NotImplemented("searchtest does not emulate semantic ranking. Options.SemanticStandIn, or azsearch emulator -semantic-stand-in, has a documented rule in its place.")
 	case !p.tries():
 		return nil
-	case failure != "" && p.args.text("semanticErrorHandling") == "fail":
-		return &reply.Error{Status: http.StatusServiceUnavailable, Message: "The semantic ranking of the query failed: " + string(failure) + "."}
+	case rq.Failure != "" && p.args.text("semanticErrorHandling") == "fail":
+		return &reply.Error{Status: http.StatusServiceUnavailable, Message: "The semantic ranking of the query failed: " + rq.Failure + "."}
 	}
-	p.semantic.failure = failure
+	p.semantic.failure = rq.Failure
 	return p.semantic.compile(p.sc)
 }
 
-// asksForRanking reports whether a request is a search with semantic ranking, as
-// far as that shows before anything is checked.
-func asksForRanking(rt route, body []byte) bool {
-	if rt.op != OpSearch {
-		return false
-	}
+// AsksForRanking reports whether a search is one with semantic ranking, as far as
+// that shows before anything is checked. parameters are those of its address.
+func AsksForRanking(parameters url.Values, body []byte) bool {
 	var asked struct{ QueryType, SemanticQuery string }
-	if rt.query.Has("queryType") || rt.query.Has("semanticQuery") {
-		asked.QueryType, asked.SemanticQuery = rt.query.Get("queryType"), rt.query.Get("semanticQuery")
+	if parameters.Has("queryType") || parameters.Has("semanticQuery") {
+		asked.QueryType, asked.SemanticQuery = parameters.Get("queryType"), parameters.Get("semanticQuery")
 	} else if json.Unmarshal(body, &asked) != nil {
 		return false
 	}

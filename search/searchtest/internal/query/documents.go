@@ -1,4 +1,4 @@
-package searchtest
+package query
 
 import (
 	"encoding/binary"
@@ -11,17 +11,17 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// wholeDocument is a document with every field, as inspection shows it.
-func wholeDocument(sc *schema.Index, data []byte) []byte {
+// WholeDocument is a document with every field, as inspection shows it.
+func WholeDocument(sc *schema.Index, data []byte) []byte {
 	dst := make([]byte, 0, 64+2*len(data))
 	dst = append(dst, '{')
 	dst = appendMembers(dst, sc.Fields, data, everything)
 	return append(dst, '}')
 }
 
-// suppliedDocument is a document with the members that were sent and no others,
+// SuppliedDocument is a document with the members that were sent and no others,
 // in their order.
-func suppliedDocument(sc *schema.Index, data []byte) []byte {
+func SuppliedDocument(sc *schema.Index, data []byte) []byte {
 	return appendSupplied(make([]byte, 0, 64+2*len(data)), sc.Fields, data)
 }
 

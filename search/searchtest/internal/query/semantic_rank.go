@@ -1,4 +1,4 @@
-package searchtest
+package query
 
 import (
 	"cmp"
@@ -172,11 +172,11 @@ func (p *searchPlan) appendPartial(dst []byte) []byte {
 	switch p.semantic.failure {
 	case "":
 		return dst
-	case SemanticCapacityOverloaded:
+	case capacityOverloaded:
 		reason = "CapacityOverloaded"
-	case SemanticMaxWaitExceeded:
+	case maxWaitExceeded:
 		reason = "MaxWaitExceeded"
-	case SemanticTransientAnswers:
+	case transientAnswers:
 		kind = "RerankedResults"
 	}
 	return append(dst, `"@search.semanticPartialResponseReason":"`+reason+`","@search.semanticPartialResponseType":"`+kind+`",`...)

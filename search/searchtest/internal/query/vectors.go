@@ -1,4 +1,4 @@
-package searchtest
+package query
 
 import (
 	"bytes"
@@ -216,7 +216,7 @@ func (p *searchPlan) planVectorQuery(q *vectorQuery) *reply.Error {
 
 // nearest returns the neighbors of a list. accept says which documents may be
 // among them.
-func (l *vectorList) nearest(v *view, accept func(id uint32) bool) ([]vectors.Neighbor, error) {
+func (l *vectorList) nearest(v *View, accept func(id uint32) bool) ([]vectors.Neighbor, error) {
 	found, err := v.vectors[l.field].Search(l.query, l.k, accept)
 	if err != nil || l.threshold == nil {
 		return found, err

@@ -1,10 +1,9 @@
-package searchtest
+package query
 
 import (
 	"cmp"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
@@ -14,14 +13,14 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/vectors"
 )
 
-// view is what searches see of an index: its visible documents in the order in
+// View is what searches see of an index: its visible documents in the order in
 // which they were written, and what was made of them to find them by. It is made
 // by the first search and brought up to date by the next ones, so writing costs
 // nothing for it but a note of what was written.
 //
 // Searches hold mu for reading while they run, and for writing while they catch
 // up. It is locked before the mu of the index.
-type view struct {
+type View struct {
 	mu sync.RWMutex
 
 	rows   []row             // by id; those that were replaced or deleted are empty
@@ -62,13 +61,28 @@ type row struct {
 // mostIDs is how many ids a view gives away before it starts anew.
 const mostIDs = 1 << 31
 
-// read runs a search on the view as of now. prepare makes what the search needs
-// and is alone while it does; search runs beside others. Neither may keep the
-// view; documents may be kept.
-func (ix *index) read(now time.Time, prepare func(v *view) *reply.Error, search func(v *view)) *reply.Error {
-	v := &ix.view
+// Write is a document that searches see from now on, or one that they do not see any
+// more.
+type Write struct {
+	Key    string
+	Data   []byte // in stored form, nil if it was deleted
+	Serial uint64 // of the write
+}
+
+// Writes are what an index tells its view.
+type Writes struct {
+	Schema *schema.Index
+	List   []Write // what was written since the last time, in order
+	All    bool    // List is all documents there are, in no order
+}
+
+// Read runs a search on the view. news brings what the view has not seen, or
+// everything: it must if all is true. prepare makes what the search needs and is
+// alone while it does; search runs beside others. Neither may keep the view;
+// documents may be kept.
+func (v *View) Read(news func(all bool) Writes, prepare func(v *View) *reply.Error, search func(v *View)) *reply.Error {
 	for {
-		age, err := v.prepared(ix, now, prepare)
+		age, err := v.prepared(news, prepare)
 		if err != nil {
 			return err
 		}
@@ -85,79 +99,68 @@ func (ix *index) read(now time.Time, prepare func(v *view) *reply.Error, search 
 }
 
 // prepared brings the view up to date and prepares it for a search.
-func (v *view) prepared(ix *index, now time.Time, prepare func(v *view) *reply.Error) (age int, err *reply.Error) {
+func (v *View) prepared(news func(all bool) Writes, prepare func(v *View) *reply.Error) (age int, err *reply.Error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.catchUp(ix, now)
+	v.catchUp(news(v.nextID > mostIDs))
 	return v.age, prepare(v)
 }
 
 // catchUp brings the view up to date. v.mu must be held.
-func (v *view) catchUp(ix *index, now time.Time) {
-	if sc := ix.schema.Load(); sc != v.schema {
-		v.schema = sc
+func (v *View) catchUp(news Writes) {
+	if news.Schema != v.schema {
+		v.schema = news.Schema
 		v.drop()
 	}
-	ix.mu.Lock()
-	ix.settle(now)
-	if !ix.followed || v.nextID > mostIDs {
-		all := make([]pendingWrite, 0, len(ix.visible))
-		for key, doc := range ix.visible {
-			all = append(all, pendingWrite{key: key, document: doc})
-		}
-		ix.followed, ix.unseen = true, nil
-		ix.mu.Unlock()
-		slices.SortFunc(all, func(a, b pendingWrite) int { return cmp.Compare(a.serial, b.serial) })
-		v.startAnew(all)
+	if news.All {
+		v.startAnew(news.List)
 		return
 	}
-	unseen := ix.unseen
-	ix.unseen = nil
-	ix.mu.Unlock()
-	for i := range unseen {
-		v.take(&unseen[i])
+	for i := range news.List {
+		v.take(&news.List[i])
 	}
 	v.compact()
 }
 
 // drop throws away what was made of the documents.
-func (v *view) drop() {
+func (v *View) drop() {
 	v.text, v.suggesters, v.vectors = nil, nil, nil
 	v.age++
 }
 
 // startAnew makes the view of all documents, in the order of writing.
-func (v *view) startAnew(all []pendingWrite) {
+func (v *View) startAnew(all []Write) {
 	v.rows, v.byKey = make([]row, 0, len(all)), make(map[string]uint32, len(all))
 	v.nextID, v.gone, v.keys = 0, 0, keyOrder{}
 	v.drop()
+	slices.SortFunc(all, func(a, b Write) int { return cmp.Compare(a.Serial, b.Serial) })
 	for i := range all {
 		v.take(&all[i])
 	}
 }
 
 // take takes in one write.
-func (v *view) take(w *pendingWrite) {
-	old, found := v.byKey[w.key]
+func (v *View) take(w *Write) {
+	old, found := v.byKey[w.Key]
 	if found {
 		v.forget(old)
-		delete(v.byKey, w.key)
+		delete(v.byKey, w.Key)
 	}
-	if w.deletes() {
+	if w.Data == nil {
 		return
 	}
 	if !found {
-		v.keys.add(w.key)
+		v.keys.add(w.Key)
 	}
 	id := v.nextID
 	v.nextID++
-	v.byKey[w.key] = id
-	v.rows = append(v.rows, row{id, w.data})
-	v.put(id, w.data)
+	v.byKey[w.Key] = id
+	v.rows = append(v.rows, row{id, w.Data})
+	v.put(id, w.Data)
 }
 
 // forget empties a row.
-func (v *view) forget(id uint32) {
+func (v *View) forget(id uint32) {
 	if i, found := v.place(id); found {
 		v.rows[i].data = nil
 		v.gone++
@@ -174,7 +177,7 @@ func (v *view) forget(id uint32) {
 }
 
 // put adds a document to whatever was made.
-func (v *view) put(id uint32, data []byte) {
+func (v *View) put(id uint32, data []byte) {
 	if v.text != nil {
 		v.text.Put(id, v.schema.Document(data))
 	}
@@ -187,7 +190,7 @@ func (v *view) put(id uint32, data []byte) {
 }
 
 // compact removes empty rows when half of all are.
-func (v *view) compact() {
+func (v *View) compact() {
 	if v.gone <= 1000 || 2*v.gone <= len(v.rows) {
 		return
 	}
@@ -197,7 +200,7 @@ func (v *view) compact() {
 }
 
 // place finds a row by its id.
-func (v *view) place(id uint32) (int, bool) {
+func (v *View) place(id uint32) (int, bool) {
 	if int(id) < len(v.rows) && v.rows[id].id == id { // nothing was removed before it
 		return int(id), true
 	}
@@ -205,7 +208,7 @@ func (v *view) place(id uint32) (int, bool) {
 }
 
 // document returns a document by its id, nil if it is gone.
-func (v *view) document(id uint32) []byte {
+func (v *View) document(id uint32) []byte {
 	if i, found := v.place(id); found {
 		return v.rows[i].data
 	}
@@ -213,7 +216,7 @@ func (v *view) document(id uint32) []byte {
 }
 
 // all calls f for each document, in the order of the ids.
-func (v *view) all(f func(id uint32, data []byte)) {
+func (v *View) all(f func(id uint32, data []byte)) {
 	for _, r := range v.rows {
 		if r.data != nil {
 			f(r.id, r.data)
@@ -233,13 +236,13 @@ func putVector(x *vectors.Index, f *stored.Field, id uint32, data []byte) {
 }
 
 // needText makes the text index.
-func (v *view) needText(config textindex.Config) {
+func (v *View) needText(config textindex.Config) {
 	v.text = textindex.New(config)
 	v.all(func(id uint32, data []byte) { v.text.Put(id, v.schema.Document(data)) })
 }
 
 // needSuggester makes what finds suggestions.
-func (v *view) needSuggester(name string, fields []schema.TextField, words analysis.Analyzer) *suggester {
+func (v *View) needSuggester(name string, fields []schema.TextField, words analysis.Analyzer) *suggester {
 	if s := v.suggesters[name]; s != nil {
 		return s
 	}
@@ -257,7 +260,7 @@ func (v *view) needSuggester(name string, fields []schema.TextField, words analy
 }
 
 // needVectors makes the index of a vector field.
-func (v *view) needVectors(f *stored.Field, metric vectors.Metric) (*vectors.Index, error) {
+func (v *View) needVectors(f *stored.Field, metric vectors.Metric) (*vectors.Index, error) {
 	if x := v.vectors[f]; x != nil {
 		return x, nil
 	}

@@ -1,10 +1,9 @@
-package searchtest
+package query
 
 import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
@@ -12,16 +11,6 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
-
-// OpSuggest finds documents by what was typed.
-const OpSuggest Operation = "suggest"
-
-func init() {
-	register(operation{name: OpSuggest, reads: true, serve: (*Server).suggest, routes: []string{
-		"GET /indexes/{index}/docs/search.suggest", "POST /indexes/{index}/docs/search.post.suggest",
-		"GET /indexes/{index}/docs/suggest?suggesterName", "POST /indexes/{index}/docs/suggest",
-	}})
-}
 
 // The limits of suggestions and autocompletion.
 const (
@@ -96,7 +85,7 @@ func (a *arguments) refuseSuggester(name, message string) *reply.Error {
 }
 
 // prepare makes the suggester, and finds the documents that pass the filter.
-func (p *typedPlan) prepare(v *view) *reply.Error {
+func (p *typedPlan) prepare(v *View) *reply.Error {
 	components, err := p.sc.Components()
 	if err != nil {
 		return schema.NotAnalyzed("the index '"+p.sc.Name+"'", err)
@@ -110,7 +99,7 @@ func (p *typedPlan) prepare(v *view) *reply.Error {
 }
 
 // among finds the documents that may be suggested.
-func (p *typedPlan) among(v *view) {
+func (p *typedPlan) among(v *View) {
 	if p.filter == nil {
 		return
 	}
@@ -132,29 +121,17 @@ func (p *typedPlan) appendHead(dst []byte, r *http.Request, context string) []by
 	return append(dst, `"value":[`...)
 }
 
-// suggest answers GET …/docs/search.suggest and POST …/docs/search.post.suggest.
-func (s *Server) suggest(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
-	body, err := s.suggestReply(r, rt, x)
-	writeQueryReply(w, r, http.StatusOK, body, err)
-}
-
-func (s *Server) suggestReply(r *http.Request, rt route, x *exchange) ([]byte, *reply.Error) {
-	ix, missing := s.requestedIndex(rt)
-	if missing != nil {
-		return nil, missing
-	}
-	args, err := readArguments(r, rt, x.body, "suggest", suggestParameters)
+// Suggest answers GET …/docs/search.suggest and POST …/docs/search.post.suggest.
+func (rq *Request) Suggest() (status int, body []byte, err *reply.Error) {
+	args, err := rq.arguments("suggest", suggestParameters)
 	if err != nil {
-		return nil, err
-	}
-	if args.reader, err = s.readerOf(r, rt); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	var p *typedPlan
 	var order *odata.Order
 	var ordered bool
 	var chosen *selection
-	prepare := func(v *view) (err *reply.Error) {
+	prepare := func(v *View) (err *reply.Error) {
 		if p, err = planTyped(v.schema, args); err != nil {
 			return err
 		}
@@ -170,24 +147,23 @@ func (s *Server) suggestReply(r *http.Request, rt route, x *exchange) ([]byte, *
 		}
 		return p.prepare(v)
 	}
-	var body []byte
-	run := func(v *view) {
+	run := func(v *View) {
 		p.among(v)
 		found, failed := v.suggesters[p.name].Suggest(p.typed)
 		if failed != nil {
 			err = refuseText(failed)
 			return
 		}
-		body = p.appendSuggestions(r, rt, v, found, order, ordered, chosen)
+		body = p.appendSuggestions(rq, v, found, order, ordered, chosen)
 	}
-	if refusal := ix.read(time.Now(), prepare, run); refusal != nil {
-		return nil, refusal
+	if refusal := rq.Read(prepare, run); refusal != nil {
+		return 0, nil, refusal
 	}
-	return body, err
+	return http.StatusOK, body, err
 }
 
 // appendSuggestions makes the reply.
-func (p *typedPlan) appendSuggestions(r *http.Request, rt route, v *view, found *textindex.Suggestions, order *odata.Order, ordered bool, chosen *selection) []byte {
+func (p *typedPlan) appendSuggestions(rq *Request, v *View, found *textindex.Suggestions, order *odata.Order, ordered bool, chosen *selection) []byte {
 	list := found.List
 	if ordered {
 		byID := make(map[uint32]textindex.Suggestion, len(list))
@@ -201,7 +177,7 @@ func (p *typedPlan) appendSuggestions(r *http.Request, rt route, v *view, found 
 			list = append(list, byID[row.ID])
 		}
 	}
-	body := p.appendHead(nil, r, "/indexes('"+rt.index+"')/$metadata#docs(*)")
+	body := p.appendHead(nil, rq.HTTP, "/indexes('"+rq.Index+"')/$metadata#docs(*)")
 	for i, s := range list[:min(p.top, len(list))] {
 		if i > 0 {
 			body = append(body, ',')

@@ -1,4 +1,4 @@
-package searchtest
+package query
 
 import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"

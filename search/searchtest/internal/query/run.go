@@ -1,4 +1,4 @@
-package searchtest
+package query
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ type found struct {
 }
 
 // run carries a search out on a view.
-func (p *searchPlan) run(v *view) (*found, *reply.Error) {
+func (p *searchPlan) run(v *View) (*found, *reply.Error) {
 	r := &running{searchPlan: p, view: v}
 	if err := r.match(); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (p *searchPlan) run(v *view) (*found, *reply.Error) {
 // running is a search that is being carried out.
 type running struct {
 	*searchPlan
-	view *view
+	view *View
 
 	calls  []*textindex.Matches // what the full-text calls of the filter match
 	passed *textindex.IDs       // the filter; nil if there is none

@@ -1,4 +1,4 @@
-package searchtest
+package query
 
 import (
 	"maps"
@@ -25,7 +25,7 @@ func (k *keyOrder) add(key string) {
 }
 
 // needKeys makes the keys, or brings them up to date. v.mu must be held for writing.
-func (v *view) needKeys() {
+func (v *View) needKeys() {
 	k := &v.keys
 	if k.all == nil || len(k.all)+len(k.recent)+len(k.more) > 2*len(v.byKey)+1000 {
 		*k = keyOrder{all: slices.AppendSeq(make([]string, 0, len(v.byKey)), maps.Keys(v.byKey))}
@@ -72,7 +72,7 @@ func eachMerged(a, b []string, f func(key string) bool) {
 }
 
 // from calls f for each document from a key on, in the order of the keys, until it returns false.
-func (v *view) from(key string, f func(id uint32, data []byte) bool) {
+func (v *View) from(key string, f func(id uint32, data []byte) bool) {
 	i, _ := slices.BinarySearch(v.keys.all, key)
 	j, _ := slices.BinarySearch(v.keys.recent, key)
 	eachMerged(v.keys.all[i:], v.keys.recent[j:], func(key string) bool {
@@ -83,7 +83,7 @@ func (v *view) from(key string, f func(id uint32, data []byte) bool) {
 
 // of calls f for each document that has one of the keys, in the order of the ids. The keys are in no order, and may
 // be there twice.
-func (v *view) of(keys []string, f func(id uint32, data []byte)) {
+func (v *View) of(keys []string, f func(id uint32, data []byte)) {
 	var ids []uint32
 	for _, key := range keys {
 		if id, there := v.byKey[key]; there {

@@ -1,22 +1,15 @@
-package searchtest
+package query
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
-
-// OpAnalyze breaks a text into terms.
-const OpAnalyze Operation = "analyze"
-
-func init() {
-	register(operation{name: OpAnalyze, serve: (*Server).analyzeText, routes: []string{"POST /indexes/{index}/search.analyze", "POST /indexes/{index}/analyze"}})
-}
 
 // analyzeShape is the body of an analyze request.
 var analyzeShape = shape.Shape{TypeName: "AnalyzeRequest", Members: []shape.Property{
@@ -28,30 +21,18 @@ var analyzeShape = shape.Shape{TypeName: "AnalyzeRequest", Members: []shape.Prop
 	shape.Texts("charFilters"),
 }}
 
-// analyzeText answers POST /indexes('x')/search.analyze.
-func (s *Server) analyzeText(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
-	// Documented: not by the name of an alias.
-	ix, ok := s.lookupIndex(rt.index)
-	if !ok {
-		reply.WriteError(w, r, s.noSuchIndex(rt.index))
-		return
-	}
-	body, err := readAll(r)
-	var tokens []analysis.Token
-	var request *shape.Object
-	if err == nil {
-		request, err = parseAnalyze(body, rt.version)
-	}
-	if err == nil {
-		tokens, err = ix.schema.Load().Analyze(request)
-	}
+// Analyze breaks the text of a request into terms as the index of sc does: the reply
+// to POST /indexes('x')/search.analyze. context is what it begins with.
+func Analyze(sc *schema.Index, body, context []byte, version apiversion.Version) ([]byte, *reply.Error) {
+	request, err := parseAnalyze(body, version)
 	if err != nil {
-		reply.WriteError(w, r, err)
-		return
+		return nil, err
 	}
-	out := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "AnalyzeResult"))
-	out = appendTokens(out, request.Str("text"), tokens)
-	reply.WriteJSON(w, r, http.StatusOK, append(out, '}'))
+	tokens, err := sc.Analyze(request)
+	if err != nil {
+		return nil, err
+	}
+	return append(appendTokens(context, request.Str("text"), tokens), '}'), nil
 }
 
 // parseAnalyze reads the body of an analyze request and checks that it says in

@@ -1,11 +1,10 @@
-package searchtest
+package query
 
 import (
 	"bytes"
 	"math"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/facets"
@@ -14,69 +13,39 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// OpSearch is a query.
-const OpSearch Operation = "search"
-
-func init() {
-	register(operation{name: OpSearch, reads: true, serve: (*Server).search, routes: []string{
-		"GET /indexes/{index}/docs", "POST /indexes/{index}/docs/search.post.search", "POST /indexes/{index}/docs/search",
-	}})
-}
-
-// search answers GET …/docs?search=… and POST …/docs/search.post.search.
-func (s *Server) search(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
-	status, body, err := s.searchReply(r, rt, x)
-	writeQueryReply(w, r, status, body, err)
-}
-
-// writeQueryReply answers a query, or refuses it.
-func writeQueryReply(w http.ResponseWriter, r *http.Request, status int, body []byte, err *reply.Error) {
+// Search answers GET …/docs?search=… and POST …/docs/search.post.search.
+func (rq *Request) Search() (status int, body []byte, err *reply.Error) {
+	args, err := rq.arguments("search", searchParameters)
 	if err != nil {
-		reply.WriteError(w, r, err)
-		return
-	}
-	reply.WriteJSON(w, r, status, body)
-}
-
-func (s *Server) searchReply(r *http.Request, rt route, x *exchange) (status int, body []byte, err *reply.Error) {
-	ix, missing := s.requestedIndex(rt)
-	if missing != nil {
-		return 0, nil, missing
-	}
-	args, err := readArguments(r, rt, x.body, "search", searchParameters)
-	if err != nil {
-		return 0, nil, err
-	}
-	if args.reader, err = s.readerOf(r, rt); err != nil {
 		return 0, nil, err
 	}
 	var p *searchPlan
-	prepare := func(v *view) (err *reply.Error) {
+	prepare := func(v *View) (err *reply.Error) {
 		if p, err = planSearch(v.schema, args); err != nil {
 			return err
 		}
-		if err = s.prepareSemantic(p, x.fault.failsRanking()); err != nil {
+		if err = rq.prepareSemantic(p); err != nil {
 			return err
 		}
-		return s.prepareSearch(v, p)
+		return rq.prepareSearch(v, p)
 	}
 	var failed *reply.Error
-	run := func(v *view) {
+	run := func(v *View) {
 		var out *found
 		if out, failed = p.run(v); failed == nil {
-			body = p.appendReply(nil, r, rt, out)
+			body = p.appendReply(nil, rq, out)
 		}
 	}
-	if err := ix.read(time.Now(), prepare, run); err != nil {
+	if err := rq.Read(prepare, run); err != nil {
 		return 0, nil, err
 	}
 	return p.status(), body, failed
 }
 
 // prepareSearch makes the indexes that a search needs.
-func (s *Server) prepareSearch(v *view, p *searchPlan) *reply.Error {
+func (rq *Request) prepareSearch(v *View, p *searchPlan) *reply.Error {
 	if p.needsText() {
-		if err := s.needText(v); err != nil {
+		if err := rq.needText(v); err != nil {
 			return err
 		}
 	}
@@ -93,9 +62,9 @@ func (s *Server) prepareSearch(v *view, p *searchPlan) *reply.Error {
 }
 
 // appendReply appends the reply to a search.
-func (p *searchPlan) appendReply(dst []byte, r *http.Request, rt route, out *found) []byte {
+func (p *searchPlan) appendReply(dst []byte, rq *Request, out *found) []byte {
 	dst = append(dst, '{')
-	dst = reply.AppendContext(dst, r, "/indexes('"+rt.index+"')/$metadata#docs(*)")
+	dst = reply.AppendContext(dst, rq.HTTP, "/indexes('"+rq.Index+"')/$metadata#docs(*)")
 	if p.count {
 		dst = append(dst, `"@odata.count":`...)
 		dst = strconv.AppendInt(dst, out.total, 10)
@@ -136,7 +105,7 @@ func (p *searchPlan) appendReply(dst []byte, r *http.Request, rt route, out *fou
 	dst = append(dst, ']')
 	if out.more {
 		dst = append(dst, `,"@odata.nextLink":`...)
-		dst = reply.AppendString(dst, p.nextLink(r, size))
+		dst = reply.AppendString(dst, p.nextLink(rq.HTTP, size))
 	}
 	return append(dst, '}')
 }

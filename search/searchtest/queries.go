@@ -1,0 +1,78 @@
+package searchtest
+
+import (
+	"net/http"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
+)
+
+// The queries.
+const (
+	OpSearch       Operation = "search"
+	OpSuggest      Operation = "suggest"      // finds documents by what was typed
+	OpAutocomplete Operation = "autocomplete" // completes what was typed
+	OpAnalyze      Operation = "analyze"      // breaks a text into terms
+)
+
+func init() {
+	register(operation{name: OpSearch, reads: true, serve: queried((*query.Request).Search), routes: []string{
+		"GET /indexes/{index}/docs", "POST /indexes/{index}/docs/search.post.search", "POST /indexes/{index}/docs/search",
+	}})
+	register(operation{name: OpSuggest, reads: true, serve: queried((*query.Request).Suggest), routes: []string{
+		"GET /indexes/{index}/docs/search.suggest", "POST /indexes/{index}/docs/search.post.suggest",
+		"GET /indexes/{index}/docs/suggest?suggesterName", "POST /indexes/{index}/docs/suggest",
+	}})
+	register(operation{name: OpAutocomplete, reads: true, serve: queried((*query.Request).Autocomplete), routes: []string{
+		"GET /indexes/{index}/docs/search.autocomplete", "POST /indexes/{index}/docs/search.post.autocomplete",
+		"GET /indexes/{index}/docs/autocomplete?suggesterName", "POST /indexes/{index}/docs/autocomplete",
+	}})
+	register(operation{name: OpAnalyze, serve: (*Server).analyzeText, routes: []string{"POST /indexes/{index}/search.analyze", "POST /indexes/{index}/analyze"}})
+}
+
+// queried answers the requests for a kind of query.
+func queried(answer func(*query.Request) (status int, body []byte, err *reply.Error)) handler {
+	return func(s *Server, w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
+		ix, err := s.requestedIndex(rt)
+		if err != nil {
+			reply.WriteError(w, r, err)
+			return
+		}
+		status, body, err := answer(s.asked(ix, r, rt, x))
+		if err != nil {
+			reply.WriteError(w, r, err)
+			return
+		}
+		reply.WriteJSON(w, r, status, body)
+	}
+}
+
+// asked is a query of ix.
+func (s *Server) asked(ix *index, r *http.Request, rt route, x *exchange) *query.Request {
+	return &query.Request{
+		HTTP: r, Version: rt.version, Parameters: rt.query, Index: rt.index, Body: x.body,
+		Read: ix.read, Synonyms: s.synonyms, Resolve: s.opts.Reader,
+		StandIn: s.opts.SemanticStandIn, Failure: string(x.fault.failsRanking()),
+	}
+}
+
+// analyzeText answers POST /indexes('x')/search.analyze.
+func (s *Server) analyzeText(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+	// Documented: not by the name of an alias.
+	ix, ok := s.lookupIndex(rt.index)
+	if !ok {
+		reply.WriteError(w, r, s.noSuchIndex(rt.index))
+		return
+	}
+	body, err := readAll(r)
+	if err == nil {
+		context := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "AnalyzeResult"))
+		body, err = query.Analyze(ix.schema.Load(), body, context, rt.version)
+	}
+	if err != nil {
+		reply.WriteError(w, r, err)
+		return
+	}
+	reply.WriteJSON(w, r, http.StatusOK, body)
+}
