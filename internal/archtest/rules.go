@@ -83,6 +83,7 @@ var Rules = []Rule{
 	{Folder: "search/searchtest/clienttest", May: []string{"./models/...", "./search", "./search/searchtest", azcore}},
 	{Folder: "search/searchtest/internal/batch", May: []string{"./models/...", "./internal/apiversion", "./search/searchtest/internal/..."}, Never: []string{azure}},
 	{Folder: "search/searchtest/internal/query", May: []string{"./internal/apiversion", "./search/searchtest/internal/..."}, Never: []string{azure}},
+	{Folder: "search/searchtest/internal/routing", May: []string{"./internal/apiversion", "./search/searchtest/internal/reply"}, Never: []string{azure, stemmers}},
 	{Folder: "search/searchtest/internal/schema", May: []string{"./internal/apiversion", "./internal/refusal", "./search/searchtest/internal/..."}, Never: []string{azure}},
 	{Folder: "search/searchtest/internal/shape", May: []string{"./internal/apiversion", "./internal/refusal", "./search/searchtest/internal/reply"}, Never: []string{azure, stemmers}},
 	{Folder: "search/searchtest/internal/...", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure, stemmers}},

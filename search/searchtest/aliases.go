@@ -7,6 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/internal/refusal"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
@@ -94,7 +95,7 @@ func (s *Server) badAlias(reason string) *reply.Error {
 }
 
 // checkAlias checks that an alias stands for an index, and no index has its name.
-func checkAlias(s *Server, c *catalog, next, _ *alias, _ route) *reply.Error {
+func checkAlias(s *Server, c *catalog, next, _ *alias, _ routing.Route) *reply.Error {
 	if c.indexes[next.Name] != nil {
 		return nameTaken("alias", "Alias", next.Name, "an index has that name")
 	}
@@ -111,15 +112,15 @@ func (c *catalog) aliasesOf(index string) []string {
 
 // indexName is the name of the index that a request is about, which names it
 // itself or by an alias. Server.mu must be held.
-func (c *catalog) indexName(rt route) string {
-	if a := c.aliases[rt.index]; a != nil && rt.version.Has(apiversion.Aliases) {
+func (c *catalog) indexName(rt routing.Route) string {
+	if a := c.aliases[rt.Index]; a != nil && rt.Version.Has(apiversion.Aliases) {
 		return a.index
 	}
-	return rt.index
+	return rt.Index
 }
 
 // definedIndex is indexName for the requests that read or update a definition.
-func (s *Server) definedIndex(rt route) string {
+func (s *Server) definedIndex(rt routing.Route) string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.indexName(rt)

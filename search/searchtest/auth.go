@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 )
 
 // authorize checks the version and the credentials of a request.
-func (s *Server) authorize(r *http.Request, rt route) *reply.Error {
-	if err := s.versionFault(rt.version); err != nil {
+func (s *Server) authorize(r *http.Request, rt routing.Route) *reply.Error {
+	if err := s.versionFault(rt.Version); err != nil {
 		return err
 	}
 	if key := r.Header.Get("Api-Key"); key != "" {
@@ -19,14 +20,14 @@ func (s *Server) authorize(r *http.Request, rt route) *reply.Error {
 			return nil
 		case !holds(s.opts.QueryKeys, key):
 			return &reply.Error{Status: http.StatusForbidden, Message: "Invalid api-key."}
-		case rt.op.needsAdmin():
+		case needsAdmin(rt.Operation):
 			return &reply.Error{Status: http.StatusForbidden, Message: "The api-key is a query key, which can only read documents. This operation requires an admin key."}
 		}
 		return nil
 	}
-	if key := rt.query.Get("api-key"); key != "" {
+	if key := rt.Query.Get("api-key"); key != "" {
 		// In the address only query keys are taken, and only for reading.
-		if r.Method == http.MethodGet && !rt.op.needsAdmin() && holds(s.opts.QueryKeys, key) {
+		if r.Method == http.MethodGet && !needsAdmin(rt.Operation) && holds(s.opts.QueryKeys, key) {
 			return nil
 		}
 		return &reply.Error{Status: http.StatusForbidden, Message: "Invalid api-key."}

@@ -4,6 +4,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/internal/refusal"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
@@ -67,7 +68,7 @@ func parseDataSource(_ *Server, body []byte, version apiversion.Version) (*defin
 }
 
 // keepConnection takes the connection string over that an update leaves as it is.
-func keepConnection(_ *Server, _ *catalog, next, current *definition, rt route) *reply.Error {
+func keepConnection(_ *Server, _ *catalog, next, current *definition, rt routing.Route) *reply.Error {
 	credentials := next.Object.Object("credentials")
 	given := credentials.Str("connectionString")
 	switch {
@@ -75,7 +76,7 @@ func keepConnection(_ *Server, _ *catalog, next, current *definition, rt route) 
 	case current != nil:
 		credentials.Set("connectionString", current.Object.Object("credentials").Get("connectionString"))
 	case given == unchanged:
-		return shape.NewParser("dataSource", rt.version).Refuse("InvalidDataSource", "The data source '"+next.Name+"' is new and has no connection string that could stay unchanged.")
+		return shape.NewParser("dataSource", rt.Version).Refuse("InvalidDataSource", "The data source '"+next.Name+"' is new and has no connection string that could stay unchanged.")
 	}
 	return nil
 }

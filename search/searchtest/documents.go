@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
@@ -27,14 +28,14 @@ func init() {
 }
 
 // indexDocuments answers POST …/docs/search.index.
-func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
+func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt routing.Route, x *exchange) {
 	ix, missing := s.requestedIndex(rt)
 	if missing != nil {
 		reply.WriteError(w, r, missing)
 		return
 	}
 	sc := ix.schema.Load()
-	p := batch.NewParser(x.body, sc, rt.version, s.opts.limits())
+	p := batch.NewParser(x.body, sc, rt.Version, s.opts.limits())
 	defer p.Release()
 	if err := p.Parse(); err != nil {
 		reply.WriteError(w, r, err)
@@ -57,7 +58,7 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route
 	results = x.fault.mangleResults(results)
 	body := make([]byte, 0, 160+96*len(results))
 	body = append(body, '{')
-	body = reply.AppendContext(body, r, "/indexes('"+rt.index+"')/$metadata#Collection("+shape.ResourceType(rt.version, "IndexResult")+")")
+	body = reply.AppendContext(body, r, "/indexes('"+rt.Index+"')/$metadata#Collection("+shape.ResourceType(rt.Version, "IndexResult")+")")
 	body = append(body, `"value":[`...)
 	for i, res := range results {
 		if i > 0 {
@@ -85,7 +86,7 @@ func appendResult(dst []byte, r result) []byte {
 }
 
 // getDocument answers GET …/docs('key').
-func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
+func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt routing.Route, x *exchange) {
 	ix, missing := s.requestedIndex(rt)
 	if missing != nil {
 		reply.WriteError(w, r, missing)
@@ -93,7 +94,7 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route, x
 	}
 	// The definition has to be as new as the document: a PUT and a write that
 	// uses its field may come in between.
-	data := ix.get(rt.key, time.Now())
+	data := ix.get(rt.Key, time.Now())
 	body, err := s.asked(ix, r, rt, x).Lookup(ix.schema.Load(), data)
 	if err != nil {
 		reply.WriteError(w, r, err)
@@ -103,7 +104,7 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route, x
 }
 
 // countDocuments answers GET …/docs/$count.
-func (s *Server) countDocuments(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+func (s *Server) countDocuments(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
 	ix, missing := s.requestedIndex(rt)
 	if missing != nil {
 		reply.WriteError(w, r, missing)

@@ -3,7 +3,6 @@ package searchtest
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"path"
 	"slices"
@@ -141,12 +140,12 @@ func (f *Fault) check(bad report) {
 
 // checkRequests reports conditions that no request fulfils.
 func (f *Fault) checkRequests(bad report) {
-	op := operations[f.Operation]
+	op := operations.Operation(string(f.Operation))
 	if f.Operation != "" && op == nil {
-		bad("operation: %q is unknown: use one of %q", f.Operation, slices.Sorted(maps.Keys(operations)))
+		bad("operation: %q is unknown: use one of %q", f.Operation, operations.Names())
 	}
 	if op != nil {
-		if method := op.method(); method != "" && f.Method != "" && !strings.EqualFold(method, f.Method) {
+		if method := op.Method(); method != "" && f.Method != "" && !strings.EqualFold(method, f.Method) {
 			bad("method: no request for %s is a %s", f.Operation, f.Method)
 		}
 	}
@@ -157,7 +156,7 @@ func (f *Fault) checkRequests(bad report) {
 		bad("path: %q matches no path: they begin with / and nothing else matches a /", f.Path)
 	}
 	checkPattern(bad, "index", f.Index)
-	if op != nil && len(op.routes) > 0 && !op.takes("{index}") && f.Index != "" && !matchPattern(f.Index, "") {
+	if op != nil && len(op.Routes) > 0 && !op.Takes("{index}") && f.Index != "" && !matchPattern(f.Index, "") {
 		bad("index: the path of %s names none", f.Operation)
 	}
 	if f.Operation != "" && f.Operation != OpIndexDocuments {

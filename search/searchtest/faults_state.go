@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 )
 
 // faultState is a script in force: its rules and how often each had its turn.
@@ -38,7 +39,7 @@ func newFaultState(f *Faults) *faultState {
 }
 
 // choose returns what goes wrong with a request.
-func (st *faultState) choose(r *http.Request, rt route, body []byte) *firing {
+func (st *faultState) choose(r *http.Request, rt routing.Route, body []byte) *firing {
 	if st == nil {
 		return nil
 	}
@@ -68,17 +69,17 @@ func (f *Fault) inForce(age time.Duration) bool {
 }
 
 // matches reports whether the rule is about the request.
-func (f *Fault) matches(r *http.Request, rt route, body []byte) bool {
-	if f.Operation != "" && f.Operation != rt.op || f.Method != "" && !strings.EqualFold(f.Method, r.Method) {
+func (f *Fault) matches(r *http.Request, rt routing.Route, body []byte) bool {
+	if f.Operation != "" && string(f.Operation) != rt.Operation || f.Method != "" && !strings.EqualFold(f.Method, r.Method) {
 		return false
 	}
 	if f.OverBytes > 0 && int64(len(body)) <= f.OverBytes {
 		return false
 	}
-	if f.Index != "" && !matchPattern(f.Index, rt.index) || f.Path != "" && !matchPattern(f.Path, r.URL.Path) {
+	if f.Index != "" && !matchPattern(f.Index, rt.Index) || f.Path != "" && !matchPattern(f.Path, r.URL.Path) {
 		return false
 	}
-	if f.Semantic != "" && (rt.op != OpSearch || !query.AsksForRanking(rt.query, body)) {
+	if f.Semantic != "" && (rt.Operation != string(OpSearch) || !query.AsksForRanking(rt.Query, body)) {
 		return false
 	}
 	return f.OverActions == 0 || countActions(body) > f.OverActions

@@ -8,6 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/internal/refusal"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
@@ -97,7 +98,7 @@ func parseIndexer(_ *Server, body []byte, version apiversion.Version) (*indexer,
 }
 
 // checkIndexer checks that what an indexer reads, writes and uses is there.
-func checkIndexer(_ *Server, c *catalog, next, current *indexer, rt route) *reply.Error {
+func checkIndexer(_ *Server, c *catalog, next, current *indexer, rt routing.Route) *reply.Error {
 	if current != nil {
 		next.executions = current.executions
 	}
@@ -114,13 +115,13 @@ func checkIndexer(_ *Server, c *catalog, next, current *indexer, rt route) *repl
 			return &reply.Error{Status: http.StatusBadRequest, Message: "This indexer refers to " + use.noun + " '" + use.name + "' that doesn't exist"}
 		}
 	}
-	faults, _ := refusal.Indexer(next.Object.AppendTo(nil, rt.version), func(collection, name string) json.RawMessage { // it is JSON
+	faults, _ := refusal.Indexer(next.Object.AppendTo(nil, rt.Version), func(collection, name string) json.RawMessage { // it is JSON
 		if collection != "indexes" {
 			return nil
 		}
 		return c.indexes[name].schema.Load().Definition
 	})
-	return shape.NewParser("indexer", rt.version).RefuseFirst(faults)
+	return shape.NewParser("indexer", rt.Version).RefuseFirst(faults)
 }
 
 func noSuchIndexer(s *Server, name string) *reply.Error {

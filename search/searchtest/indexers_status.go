@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
@@ -43,16 +44,16 @@ const notRun = "searchtest does not run indexers: no document was read or indexe
 
 // at calls change for the indexer of the request, under the lock, and answers with
 // status if there is one.
-func (s *Server) at(w http.ResponseWriter, r *http.Request, rt route, status int, change func(x *indexer)) {
+func (s *Server) at(w http.ResponseWriter, r *http.Request, rt routing.Route, status int, change func(x *indexer)) {
 	s.mu.Lock()
-	x := s.indexers[rt.name]
+	x := s.indexers[rt.Name]
 	if x != nil {
 		change(x)
 		x.executions = x.executions[:min(len(x.executions), keptExecutions)]
 	}
 	s.mu.Unlock()
 	if x == nil {
-		reply.WriteError(w, r, noSuchIndexer(s, rt.name))
+		reply.WriteError(w, r, noSuchIndexer(s, rt.Name))
 		return
 	}
 	w.WriteHeader(status)
@@ -60,14 +61,14 @@ func (s *Server) at(w http.ResponseWriter, r *http.Request, rt route, status int
 
 // runIndexer answers POST …/search.run. The reply is that of the service; the run
 // fails a moment later, so that whoever waits for its end sees why there was none.
-func (s *Server) runIndexer(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+func (s *Server) runIndexer(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
 	s.at(w, r, rt, http.StatusAccepted, func(x *indexer) {
 		x.executions = slices.Insert(x.executions, 0, execution{"transientFailure", time.Now().Add(runDelay)})
 	})
 }
 
 // resetIndexer answers POST …/search.reset.
-func (s *Server) resetIndexer(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+func (s *Server) resetIndexer(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
 	s.at(w, r, rt, http.StatusNoContent, func(x *indexer) {
 		x.executions = slices.Insert(x.executions, 0, execution{"reset", time.Now()})
 	})
@@ -76,23 +77,23 @@ func (s *Server) resetIndexer(w http.ResponseWriter, r *http.Request, rt route, 
 var resyncShape = shape.Shape{TypeName: "IndexerResyncBody", Members: []shape.Property{shape.Texts("options").Must().Among("permissions")}}
 
 // resyncIndexer answers POST …/search.resync.
-func (s *Server) resyncIndexer(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+func (s *Server) resyncIndexer(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
 	s.marked(w, r, rt, &resyncShape)
 }
 
 var resetDocumentsShape = shape.Shape{TypeName: "DocumentKeysOrIds", Members: []shape.Property{shape.Texts("documentKeys"), shape.Texts("datasourceDocumentIds")}}
 
 // resetDocuments answers POST …/search.resetdocs.
-func (s *Server) resetDocuments(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+func (s *Server) resetDocuments(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
 	s.marked(w, r, rt, &resetDocumentsShape)
 }
 
 // marked answers a request that says what the next run does, which there is none of:
 // what it says is checked.
-func (s *Server) marked(w http.ResponseWriter, r *http.Request, rt route, sh *shape.Shape) {
+func (s *Server) marked(w http.ResponseWriter, r *http.Request, rt routing.Route, sh *shape.Shape) {
 	body, err := readAll(r)
 	if err == nil && len(body) > 0 {
-		_, err = shape.NewParser("options", rt.version).Read(body, sh)
+		_, err = shape.NewParser("options", rt.Version).Read(body, sh)
 	}
 	if err != nil {
 		reply.WriteError(w, r, err)
@@ -102,28 +103,28 @@ func (s *Server) marked(w http.ResponseWriter, r *http.Request, rt route, sh *sh
 }
 
 // indexerStatus answers GET …/search.status.
-func (s *Server) indexerStatus(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+func (s *Server) indexerStatus(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
 	s.mu.RLock()
-	x := s.indexers[rt.name]
+	x := s.indexers[rt.Name]
 	var executions []execution
 	if x != nil {
 		executions = slices.Clone(x.executions)
 	}
 	s.mu.RUnlock()
 	if x == nil {
-		reply.WriteError(w, r, noSuchIndexer(s, rt.name))
+		reply.WriteError(w, r, noSuchIndexer(s, rt.Name))
 		return
 	}
 	now := time.Now()
 	executions = slices.DeleteFunc(executions, func(e execution) bool { return e.time.After(now) })
 
-	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "IndexerExecutionInfo"))
+	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.Version, "IndexerExecutionInfo"))
 	body = append(body, `"name":`...)
 	body = reply.AppendString(body, x.Name)
 	// Recorded: running means well, also of one that has never run.
 	body = append(body, `,"status":"running","lastResult":`...)
 	if len(executions) > 0 {
-		body = executions[0].appendTo(body, rt.version)
+		body = executions[0].appendTo(body, rt.Version)
 	} else {
 		body = append(body, "null"...)
 	}
@@ -132,7 +133,7 @@ func (s *Server) indexerStatus(w http.ResponseWriter, r *http.Request, rt route,
 		if i > 0 {
 			body = append(body, ',')
 		}
-		body = e.appendTo(body, rt.version)
+		body = e.appendTo(body, rt.Version)
 	}
 	ran := slices.ContainsFunc(executions, func(e execution) bool { return e.status != "reset" })
 	switch {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 )
 
@@ -62,7 +63,7 @@ func parseIndex(s *Server, body []byte, version apiversion.Version) (*schema.Ind
 
 // keepIndex puts an index into the catalog, or gives the one there is another
 // definition.
-func keepIndex(s *Server, c *catalog, next, current *schema.Index, rt route) *reply.Error {
+func keepIndex(s *Server, c *catalog, next, current *schema.Index, rt routing.Route) *reply.Error {
 	downtime, err := downtimeAllowed(rt)
 	if err != nil {
 		return err
@@ -108,8 +109,8 @@ func (s *Server) addIndex(body []byte, version apiversion.Version) (*schema.Inde
 }
 
 // downtimeAllowed reads the parameter allowIndexDowntime.
-func downtimeAllowed(rt route) (bool, *reply.Error) {
-	switch value := strings.ToLower(rt.query.Get("allowIndexDowntime")); value {
+func downtimeAllowed(rt routing.Route) (bool, *reply.Error) {
+	switch value := strings.ToLower(rt.Query.Get("allowIndexDowntime")); value {
 	case "true":
 		return true, nil
 	case "", "false":
@@ -132,7 +133,7 @@ func (s *Server) lookupIndex(name string) (*index, bool) {
 
 // requestedIndex finds the index that a request on documents is about, by its
 // name or by that of an alias.
-func (s *Server) requestedIndex(rt route) (*index, *reply.Error) {
+func (s *Server) requestedIndex(rt routing.Route) (*index, *reply.Error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	ix, ok := s.indexes[s.indexName(rt)]
@@ -141,7 +142,7 @@ func (s *Server) requestedIndex(rt route) (*index, *reply.Error) {
 		// requests on definitions.
 		return nil, &reply.Error{
 			Status:  http.StatusNotFound,
-			Message: "The index '" + rt.index + "' for service '" + s.opts.ServiceName + "' was not found.",
+			Message: "The index '" + rt.Index + "' for service '" + s.opts.ServiceName + "' was not found.",
 		}
 	}
 	return ix, nil

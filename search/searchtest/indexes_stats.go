@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
@@ -30,20 +31,20 @@ func init() {
 }
 
 // indexStatistics answers GET /indexes('x')/search.stats.
-func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
 	now := time.Now()
-	ix, ok := s.lookupIndex(rt.index)
+	ix, ok := s.lookupIndex(rt.Index)
 	if !ok {
-		reply.WriteError(w, r, s.noSuchIndex(rt.index))
+		reply.WriteError(w, r, s.noSuchIndex(rt.Index))
 		return
 	}
 	documents, bytes := ix.count(now)
-	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "IndexStatistics"))
+	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.Version, "IndexStatistics"))
 	body = append(body, `"documentCount":`...)
 	body = strconv.AppendInt(body, documents, 10)
 	body = append(body, `,"storageSize":`...)
 	body = strconv.AppendInt(body, bytes, 10)
-	if rt.version.Has(apiversion.VectorIndexSize) {
+	if rt.Version.Has(apiversion.VectorIndexSize) {
 		body = append(body, `,"vectorIndexSize":`...)
 		body = strconv.AppendInt(body, ix.vectorBytes(now), 10)
 	}
@@ -51,7 +52,7 @@ func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt rout
 }
 
 // listIndexStatistics answers GET /indexstats.
-func (s *Server) listIndexStatistics(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+func (s *Server) listIndexStatistics(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
 	s.mu.RLock()
 	names, next, err := pageOf(r, rt, sortedKeys(s.indexes))
 	indexes := make([]*index, len(names))
@@ -64,7 +65,7 @@ func (s *Server) listIndexStatistics(w http.ResponseWriter, r *http.Request, rt 
 		return
 	}
 	now := time.Now()
-	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#Collection("+shape.ResourceType(rt.version, "IndexStatisticsSummary")+")")
+	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#Collection("+shape.ResourceType(rt.Version, "IndexStatisticsSummary")+")")
 	body = append(body, `"value":[`...)
 	for i, ix := range indexes {
 		if i > 0 {
@@ -127,7 +128,7 @@ type counter struct {
 
 // serviceStatistics answers GET /servicestats. The emulator has no tiers and
 // announces no quotas. The limits are those that it keeps to.
-func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
 	now := time.Now()
 	s.mu.RLock()
 	indexes := slices.Collect(maps.Values(s.indexes))
@@ -154,8 +155,8 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 		{"vectorIndexSize", vectors, apiversion.VectorIndexSize},
 		{"knowledgeBasesCount", int64(bases), apiversion.KnowledgeCounters},
 		{"knowledgeSourcesCount", int64(sources), apiversion.KnowledgeCounters},
-	}, func(c counter) bool { return !rt.version.Has(c.needs) })
-	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "ServiceStatistics"))
+	}, func(c counter) bool { return !rt.Version.Has(c.needs) })
+	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.Version, "ServiceStatistics"))
 	body = append(body, `"counters":{`...)
 	for i, c := range counters {
 		if i > 0 {
@@ -167,7 +168,7 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 		body = append(body, `,"quota":null}`...)
 	}
 	body = append(body, `},"limits":{`...)
-	if rt.version.Has(apiversion.StorageLimit) {
+	if rt.Version.Has(apiversion.StorageLimit) {
 		body = append(body, `"maxStoragePerIndex":null,`...)
 	}
 	body = append(body, `"maxFieldsPerIndex":`...)

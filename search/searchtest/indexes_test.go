@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 )
 
@@ -300,7 +301,7 @@ func TestOneOfManyCreatorsWinsConcurrentSafe(t *testing.T) {
 			return nil, false
 		}
 		srv.mu.Lock()
-		_, serr = indexKind.put(srv, &srv.catalog, sc, condition, route{version: latest})
+		_, serr = indexKind.put(srv, &srv.catalog, sc, condition, routing.Route{Version: latest})
 		srv.mu.Unlock()
 		mu.Lock()
 		defer mu.Unlock()

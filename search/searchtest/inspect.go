@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 )
 
 // RequestRecord is one request as the server saw it.
@@ -89,9 +90,9 @@ func withoutKeys(query url.Values, raw string) string {
 }
 
 // record notes a request that is done with.
-func (s *Server) record(r *http.Request, rt route, x *exchange, w *recorder, start time.Time, err error) {
+func (s *Server) record(r *http.Request, rt routing.Route, x *exchange, w *recorder, start time.Time, err error) {
 	took := time.Since(start)
-	s.logger.Debug("request", slog.String("method", r.Method), slog.String("operation", string(rt.op)), slog.String("index", rt.index),
+	s.logger.Debug("request", slog.String("method", r.Method), slog.String("operation", rt.Operation), slog.String("index", rt.Index),
 		slog.Int("status", w.status), slog.Int("actions", x.actions), slog.Int64("bytes", x.bodyBytes), slog.Duration("took", took),
 		slog.String("request_id", x.origin.requestID), slog.Any("error", err))
 	if s.log.limit < 0 {
@@ -105,7 +106,7 @@ func (s *Server) record(r *http.Request, rt route, x *exchange, w *recorder, sta
 	}
 	rec := RequestRecord{
 		Seq: x.origin.seq, Time: start, Duration: took,
-		Operation: rt.op, Index: rt.index, Key: rt.key, Name: rt.name, Method: r.Method, URL: u.String(), Header: header,
+		Operation: Operation(rt.Operation), Index: rt.Index, Key: rt.Key, Name: rt.Name, Method: r.Method, URL: u.String(), Header: header,
 		RequestID: x.origin.requestID, ClientRequestID: x.origin.clientID,
 		Actions: x.actions, BodyBytes: x.bodyBytes, Status: w.status, Fault: x.fault != nil, Err: err,
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/internal/refusal"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
@@ -109,8 +110,8 @@ func sourceIndex(source *shape.Object) string {
 	return name
 }
 
-func checkKnowledgeSource(_ *Server, c *catalog, next, current *definition, rt route) *reply.Error {
-	p := shape.NewParser("knowledgeSource", rt.version)
+func checkKnowledgeSource(_ *Server, c *catalog, next, current *definition, rt routing.Route) *reply.Error {
+	p := shape.NewParser("knowledgeSource", rt.Version)
 	if name := sourceIndex(next.Object); name != "" && c.indexes[name] == nil {
 		return p.Refuse("IndexNotFound", "The knowledge source '"+next.Name+"' refers to an index '"+name+"' that does not exist.")
 	}
@@ -155,10 +156,10 @@ func parseKnowledgeBase(_ *Server, body []byte, version apiversion.Version) (*de
 	return &definition{shape.Resource{Name: name, Object: object}}, nil
 }
 
-func checkKnowledgeBase(_ *Server, c *catalog, next, _ *definition, rt route) *reply.Error {
+func checkKnowledgeBase(_ *Server, c *catalog, next, _ *definition, rt routing.Route) *reply.Error {
 	for _, source := range next.Object.Objects("knowledgeSources") {
 		if name := source.Str("name"); c.knowledgeSources[name] == nil {
-			return shape.NewParser("knowledgeBase", rt.version).Refuse("KnowledgeSourceNotFound", "The knowledge base '"+next.Name+"' refers to a knowledge source '"+name+"' that does not exist.")
+			return shape.NewParser("knowledgeBase", rt.Version).Refuse("KnowledgeSourceNotFound", "The knowledge base '"+next.Name+"' refers to a knowledge source '"+name+"' that does not exist.")
 		}
 	}
 	return nil
@@ -166,15 +167,15 @@ func checkKnowledgeBase(_ *Server, c *catalog, next, _ *definition, rt route) *r
 
 // knowledgeSourceStatus answers GET /knowledgesources('x')/status: of a source that
 // has taken in nothing.
-func (s *Server) knowledgeSourceStatus(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+func (s *Server) knowledgeSourceStatus(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
 	s.mu.RLock()
-	source := s.knowledgeSources[rt.name]
+	source := s.knowledgeSources[rt.Name]
 	s.mu.RUnlock()
 	if source == nil {
-		reply.WriteError(w, r, knowledgeSourceKind.missing(s, rt.name))
+		reply.WriteError(w, r, knowledgeSourceKind.missing(s, rt.Name))
 		return
 	}
-	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "KnowledgeSourceStatus"))
+	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.Version, "KnowledgeSourceStatus"))
 	body = append(body, `"kind":`...)
 	body = reply.AppendString(body, source.Object.Str("kind"))
 	body = append(body, `,"synchronizationStatus":"active","synchronizationInterval":null,"currentSynchronizationState":null,"lastSynchronizationState":null,`...)
@@ -184,7 +185,7 @@ func (s *Server) knowledgeSourceStatus(w http.ResponseWriter, r *http.Request, r
 
 // notServed refuses the requests for something that the service can do.
 func notServed(what string) handler {
-	return func(_ *Server, w http.ResponseWriter, r *http.Request, _ route, _ *exchange) {
+	return func(_ *Server, w http.ResponseWriter, r *http.Request, _ routing.Route, _ *exchange) {
 		reply.WriteError(w, r, reply.NotEmulated(what))
 	}
 }

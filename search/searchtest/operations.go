@@ -2,11 +2,10 @@ package searchtest
 
 import (
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 )
 
 // Operation names what a request asks of the service. The names are what a
@@ -22,101 +21,33 @@ const OpOther Operation = "other"
 // in an init function, and routing, the check of keys, and faults scripts find
 // there what they need: nothing else lists operations.
 type operation struct {
-	name Operation
-	// routes are the addresses in the slash form, each with its method:
-	// "GET /indexes/{index}/docs/{key}". The OData form is the same to routing.
-	// {index}, {key} and {name} stand for one segment, the member of route of that
-	// name. An address that ends in ?parameter needs that parameter.
-	routes []string
+	name   Operation
+	routes []string              // see routing.Operation
 	needs  apiversion.Capability // of the version, 0 for all versions
 	reads  bool                  // query keys may do it: it reads the documents of an index
 	serve  handler
 }
 
 // handler answers the requests for an operation.
-type handler func(s *Server, w http.ResponseWriter, r *http.Request, rt route, x *exchange)
+type handler func(s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, x *exchange)
 
-// operations are the registered operations by name.
-var operations = map[Operation]*operation{OpOther: {name: OpOther, serve: serveNothing}}
-
-// address is one of the routes of an operation.
-type address struct {
-	operation *operation
-	method    string
-	segments  []string
-	wildcards int
-	parameter string // that the request must have, "" for none
-}
-
+// operations are the registered operations, and handlers what answers them.
 var (
-	// addresses are the routes by their first segment, those with fewer wildcards
-	// first: they are more exact.
-	addresses = make(map[string][]*address)
-	// longNames are the segments that cannot be keys in the slash form:
-	// "search.index", "$count".
-	longNames = make(map[string]bool)
+	operations = routing.NewTable()
+	handlers   = map[Operation]handler{OpOther: serveNothing}
 )
 
 // register makes an operation known. It is called by init functions only.
 func register(op operation) {
-	if operations[op.name] != nil {
-		panic("searchtest: operation registered twice: " + string(op.name))
-	}
-	operations[op.name] = &op
-	for _, text := range op.routes {
-		method, path, _ := strings.Cut(text, " ")
-		path, parameter, _ := strings.Cut(path, "?")
-		a := &address{operation: &op, method: method, segments: strings.Split(path[1:], "/"), parameter: parameter}
-		for _, segment := range a.segments {
-			switch {
-			case strings.HasPrefix(segment, "{"):
-				a.wildcards++
-			case strings.ContainsAny(segment, ".$"):
-				longNames[segment] = true
-			}
-		}
-		first := a.segments[0]
-		addresses[first] = append(addresses[first], a)
-		slices.SortStableFunc(addresses[first], func(a, b *address) int { return a.wildcards - b.wildcards })
-	}
-}
-
-// fits reports whether segments are an address of a, whatever the method.
-func (a *address) fits(segments []string) bool {
-	return slices.EqualFunc(a.segments, segments, func(want, got string) bool {
-		switch want {
-		case "{key}":
-			return !longNames[got]
-		case "{index}", "{name}":
-			return true
-		}
-		return want == got
-	})
+	operations.Add(routing.Operation{Name: string(op.name), Routes: op.routes, Needs: op.needs, Reads: op.reads})
+	handlers[op.name] = op.serve
 }
 
 // needsAdmin reports whether only an admin key (or a token) may do it: query
 // keys may read the documents of an index and nothing else.
-func (o Operation) needsAdmin() bool { return !operations[o].reads }
-
-// takes reports whether an address of the operation has that wildcard.
-func (op *operation) takes(wildcard string) bool {
-	return slices.ContainsFunc(op.routes, func(text string) bool { return strings.Contains(text, wildcard) })
-}
-
-// method is the only method of the operation, "" if it has more of them, or any.
-func (op *operation) method() string {
-	only := ""
-	for _, text := range op.routes {
-		method, _, _ := strings.Cut(text, " ")
-		if only != "" && only != method {
-			return ""
-		}
-		only = method
-	}
-	return only
-}
+func needsAdmin(operation string) bool { return !operations.Operation(operation).Reads }
 
 // serveNothing refuses what routing has recognised as a feature without operations.
-func serveNothing(_ *Server, w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
-	reply.WriteError(w, r, reply.NotImplemented("searchtest does not emulate "+rt.feature+" yet."))
+func serveNothing(_ *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
+	reply.WriteError(w, r, reply.NotImplemented("searchtest does not emulate "+rt.Feature+" yet."))
 }

@@ -1,10 +1,8 @@
 package searchtest
 
 import (
-	"maps"
 	"net/http"
 	"regexp"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,21 +10,20 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 )
 
 // A new operation is one file: its handler and its registration.
 func TestARegisteredOperationIsRoutedCheckedAndScripted(t *testing.T) {
 	const echo Operation = "echo"
-	before, names, indexes := maps.Clone(operations), maps.Clone(longNames), slices.Clone(addresses["indexes"])
-	t.Cleanup(func() {
-		operations, longNames, addresses["indexes"] = before, names, indexes
-		delete(addresses, "echoes")
-	})
+	known, answered := operations, handlers
+	t.Cleanup(func() { operations, handlers = known, answered })
+	operations, handlers = routing.NewTable(), make(map[Operation]handler)
 	register(operation{
 		name: echo, reads: true, needs: apiversion.Aliases,
 		routes: []string{"GET /indexes/{index}/search.echo", "GET /echoes/{name}?loud"},
-		serve: func(_ *Server, w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
-			reply.WriteJSON(w, r, http.StatusOK, []byte(`"`+rt.index+rt.name+`"`))
+		serve: func(_ *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
+			reply.WriteJSON(w, r, http.StatusOK, []byte(`"`+rt.Index+rt.Name+`"`))
 		},
 	})
 	p := newProbe(t, nil)
@@ -41,7 +38,7 @@ func TestARegisteredOperationIsRoutedCheckedAndScripted(t *testing.T) {
 	p.SetFaults(&Faults{Rules: []Fault{{Operation: echo, Index: "t*", Status: http.StatusTeapot}}})
 	assert.Equal(t, http.StatusTeapot, p.send(http.MethodGet, "/indexes('types')/search.echo", "").status)
 	require.ErrorContains(t, (&Faults{Rules: []Fault{{Operation: echo, Method: "POST", Status: 503}}}).Validate(), "no request for echo is a POST")
-	assert.False(t, echo.needsAdmin())
+	assert.False(t, needsAdmin(string(echo)))
 	assert.Panics(t, func() { register(operation{name: echo}) })
 }
 
@@ -51,7 +48,7 @@ func TestEveryConstantOfAnOperationIsRegistered(t *testing.T) {
 	for _, file := range files(t, "*.go") {
 		for _, match := range declared.FindAllStringSubmatch(source(t, file), -1) {
 			found++
-			assert.NotNil(t, operations[Operation(match[1])], "%s: %s", file, match[0])
+			assert.NotNil(t, operations.Operation(match[1]), "%s: %s", file, match[0])
 		}
 	}
 	assert.Greater(t, found, 20)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
@@ -33,7 +34,7 @@ func init() {
 
 // queried answers the requests for a kind of query.
 func queried(answer func(*query.Request) (status int, body []byte, err *reply.Error)) handler {
-	return func(s *Server, w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
+	return func(s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, x *exchange) {
 		ix, err := s.requestedIndex(rt)
 		if err != nil {
 			reply.WriteError(w, r, err)
@@ -49,26 +50,26 @@ func queried(answer func(*query.Request) (status int, body []byte, err *reply.Er
 }
 
 // asked is a query of ix.
-func (s *Server) asked(ix *index, r *http.Request, rt route, x *exchange) *query.Request {
+func (s *Server) asked(ix *index, r *http.Request, rt routing.Route, x *exchange) *query.Request {
 	return &query.Request{
-		HTTP: r, Version: rt.version, Parameters: rt.query, Index: rt.index, Body: x.body,
+		HTTP: r, Route: rt, Body: x.body,
 		Read: ix.read, Synonyms: s.synonyms, Resolve: s.opts.Reader,
 		StandIn: s.opts.SemanticStandIn, Failure: string(x.fault.failsRanking()),
 	}
 }
 
 // analyzeText answers POST /indexes('x')/search.analyze.
-func (s *Server) analyzeText(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+func (s *Server) analyzeText(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
 	// Documented: not by the name of an alias.
-	ix, ok := s.lookupIndex(rt.index)
+	ix, ok := s.lookupIndex(rt.Index)
 	if !ok {
-		reply.WriteError(w, r, s.noSuchIndex(rt.index))
+		reply.WriteError(w, r, s.noSuchIndex(rt.Index))
 		return
 	}
 	body, err := readAll(r)
 	if err == nil {
-		context := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "AnalyzeResult"))
-		body, err = query.Analyze(ix.schema.Load(), body, context, rt.version)
+		context := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.Version, "AnalyzeResult"))
+		body, err = query.Analyze(ix.schema.Load(), body, context, rt.Version)
 	}
 	if err != nil {
 		reply.WriteError(w, r, err)

@@ -125,8 +125,8 @@ func setUp(t *testing.T, srv *Server, rec recording) {
 	python := strings.HasPrefix(rec.name, "python")
 	r, err := http.NewRequest(rec.exchanges[0].method, rec.exchanges[0].url, nil)
 	require.NoError(t, err)
-	rt, _ := parseRoute(r)
-	name := rt.index
+	rt, _ := operations.Find(r)
+	name := rt.Index
 	if rec.name == "python-2020-06-30/test_search_index_client_live.test_list_indexes" {
 		name = "drgqefsg"
 	}
@@ -141,11 +141,11 @@ func setUp(t *testing.T, srv *Server, rec recording) {
 	}
 	file, known := definitions[name]
 	documents := slices.ContainsFunc(rec.exchanges, func(x exchangeRecord) bool { return strings.Contains(x.url, "/docs") })
-	if !known || !python && (rt.op == OpCreateOrUpdateIndex || rt.op == OpDeleteIndex || !documents) || python && name != "drgqefsg" {
+	if !known || !python && (rt.Operation == string(OpCreateOrUpdateIndex) || rt.Operation == string(OpDeleteIndex) || !documents) || python && name != "drgqefsg" {
 		return
 	}
 	definition := testdata(t, "recordings/testdata/"+file)
-	_, serr := srv.addIndex(definition, rt.version)
+	_, serr := srv.addIndex(definition, rt.Version)
 	require.Nil(t, serr, "%s: %s", file, serr)
 	if python && documents {
 		upload := exchangeRecord{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
@@ -67,7 +68,7 @@ type resourceKind[T described] struct {
 	needs         apiversion.Capability // of its operations
 	// named, when set, returns the name of what a request reads or replaces; otherwise
 	// it is that of the address.
-	named func(s *Server, rt route) string
+	named func(s *Server, rt routing.Route) string
 
 	// How messages call it. The service is not consistent.
 	noun    string // "synonym map"
@@ -84,7 +85,7 @@ type resourceKind[T described] struct {
 	// keep checks next against everything else and puts it in the place of
 	// current, which is nil if it is new. rt is the request. For a kind with a table
 	// it only checks, and may be nil.
-	keep func(s *Server, c *catalog, next, current T, rt route) *reply.Error
+	keep func(s *Server, c *catalog, next, current T, rt routing.Route) *reply.Error
 	// remove removes what has that name, if nothing else needs it. For a kind with a
 	// table it only checks, and may be nil.
 	remove func(s *Server, c *catalog, name string) *reply.Error
@@ -100,7 +101,7 @@ func (k *resourceKind[T]) in(table func(c *catalog) map[string]T) *resourceKind[
 	k.find = func(c *catalog, name string) T { return table(c)[name] }
 	k.names = func(c *catalog) []string { return sortedKeys(table(c)) }
 	check, needed := k.keep, k.remove
-	k.keep = func(s *Server, c *catalog, next, current T, rt route) *reply.Error {
+	k.keep = func(s *Server, c *catalog, next, current T, rt routing.Route) *reply.Error {
 		if check != nil {
 			if err := check(s, c, next, current, rt); err != nil {
 				return err
@@ -137,7 +138,7 @@ func (k *resourceKind[T]) register() {
 }
 
 // add puts the definition of something new into the catalog.
-func (k *resourceKind[T]) add(s *Server, c *catalog, next T, rt route) *reply.Error {
+func (k *resourceKind[T]) add(s *Server, c *catalog, next T, rt routing.Route) *reply.Error {
 	var none T
 	if name := next.Base().Name; k.find(c, name) != none {
 		return nameTaken(k.noun, strings.ToUpper(k.compact[:1])+k.compact[1:], name, "it already exists")
@@ -148,7 +149,7 @@ func (k *resourceKind[T]) add(s *Server, c *catalog, next T, rt route) *reply.Er
 
 // put puts the definition in, new or in the place of the one there is, if the
 // conditions in h hold. It returns the status that says which of the two it was.
-func (k *resourceKind[T]) put(s *Server, c *catalog, next T, h http.Header, rt route) (int, *reply.Error) {
+func (k *resourceKind[T]) put(s *Server, c *catalog, next T, h http.Header, rt routing.Route) (int, *reply.Error) {
 	var none T
 	current, etag, status := k.find(c, next.Base().Name), "", http.StatusCreated
 	if current != none {
@@ -229,7 +230,7 @@ func create[T described](s *Server, k *resourceKind[T], body []byte, version api
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := k.add(s, &s.catalog, next, route{version: version}); err != nil {
+	if err := k.add(s, &s.catalog, next, routing.Route{Version: version}); err != nil {
 		return none, err
 	}
 	return next, nil

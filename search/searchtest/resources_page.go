@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 )
 
 // mostOnPage is how many definitions a page of a list has if the request asks for no
@@ -16,27 +17,27 @@ const mostOnPage = 3000
 
 // pageOf returns those of the names that a list shows, which are in order, and the
 // address of the next page, "" if there is none. Versions without pages show all.
-func pageOf(r *http.Request, rt route, names []string) (page []string, next string, err *reply.Error) {
-	if !rt.version.Has(apiversion.ListPages) {
+func pageOf(r *http.Request, rt routing.Route, names []string) (page []string, next string, err *reply.Error) {
+	if !rt.Version.Has(apiversion.ListPages) {
 		return names, "", nil
 	}
 	bad := func(name string) ([]string, string, *reply.Error) {
 		return nil, "", &reply.Error{
 			Status:  http.StatusBadRequest,
-			Message: "The value '" + rt.query.Get(name) + "' is not valid for the query parameter '" + name + "'.",
+			Message: "The value '" + rt.Query.Get(name) + "' is not valid for the query parameter '" + name + "'.",
 		}
 	}
 	size := mostOnPage
-	if text := rt.query.Get("pageSize"); text != "" {
+	if text := rt.Query.Get("pageSize"); text != "" {
 		var fault error
 		if size, fault = strconv.Atoi(text); fault != nil || size < 1 || size > mostOnPage {
 			return bad("pageSize")
 		}
 	}
-	if typ := rt.query.Get("searchType"); typ != "" && typ != "prefix" {
+	if typ := rt.Query.Get("searchType"); typ != "" && typ != "prefix" {
 		return bad("searchType")
 	}
-	prefix, after := rt.query.Get("search"), rt.query.Get("$skiptoken")
+	prefix, after := rt.Query.Get("search"), rt.Query.Get("$skiptoken")
 	page = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return !strings.HasPrefix(name, prefix) || after != "" && name <= after
 	})
@@ -44,8 +45,8 @@ func pageOf(r *http.Request, rt route, names []string) (page []string, next stri
 		return page, "", nil
 	}
 	page = page[:size]
-	rt.query.Set("$skiptoken", page[size-1])
-	return page, reply.BaseURL(r) + r.URL.EscapedPath() + "?" + rt.query.Encode(), nil
+	rt.Query.Set("$skiptoken", page[size-1])
+	return page, reply.BaseURL(r) + r.URL.EscapedPath() + "?" + rt.Query.Encode(), nil
 }
 
 // appendNextLink ends the object of a list, with the address of the next page if there

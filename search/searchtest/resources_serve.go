@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
 // serve answers the requests on the definitions of the kind. Routing saw to it that
 // the method is one that the address has.
-func (k *resourceKind[T]) serve(s *Server, w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
-	name := rt.index + rt.name // "" for the collection
+func (k *resourceKind[T]) serve(s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
+	name := rt.Index + rt.Name // "" for the collection
 	if k.named != nil && r.Method != http.MethodDelete {
 		name = k.named(s, rt)
 	}
@@ -34,11 +35,11 @@ func (k *resourceKind[T]) serve(s *Server, w http.ResponseWriter, r *http.Reques
 }
 
 // createResource answers POST /indexes.
-func createResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, k *resourceKind[T]) {
+func createResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, k *resourceKind[T]) {
 	body, err := readAll(r)
 	var created T
 	if err == nil {
-		created, err = create(s, k, body, rt.version)
+		created, err = create(s, k, body, rt.Version)
 	}
 	if err != nil {
 		reply.WriteError(w, r, err)
@@ -48,7 +49,7 @@ func createResource[T described](s *Server, w http.ResponseWriter, r *http.Reque
 }
 
 // putResource answers PUT /indexes('x').
-func putResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, name string, k *resourceKind[T]) {
+func putResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, name string, k *resourceKind[T]) {
 	res, status, err := replaceResource(s, r, rt, name, k)
 	switch {
 	case err != nil:
@@ -65,12 +66,12 @@ func putResource[T described](s *Server, w http.ResponseWriter, r *http.Request,
 
 // replaceResource creates or replaces what has that name by what the body of r
 // says, and returns it with the status that says which of the two it was.
-func replaceResource[T described](s *Server, r *http.Request, rt route, name string, k *resourceKind[T]) (*shape.Resource, int, *reply.Error) {
+func replaceResource[T described](s *Server, r *http.Request, rt routing.Route, name string, k *resourceKind[T]) (*shape.Resource, int, *reply.Error) {
 	body, err := readAll(r)
 	if err != nil {
 		return nil, 0, err
 	}
-	next, err := k.parse(s, withName(body, name), rt.version)
+	next, err := k.parse(s, withName(body, name), rt.Version)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -106,7 +107,7 @@ func withName(body []byte, name string) []byte {
 }
 
 // getResource answers GET /indexes('x').
-func getResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, name string, k *resourceKind[T]) {
+func getResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, name string, k *resourceKind[T]) {
 	var none T
 	s.mu.RLock()
 	found := k.find(&s.catalog, name)
@@ -119,7 +120,7 @@ func getResource[T described](s *Server, w http.ResponseWriter, r *http.Request,
 }
 
 // listResources answers GET /indexes, by name.
-func listResources[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, k *resourceKind[T]) {
+func listResources[T described](s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, k *resourceKind[T]) {
 	chosen, err := selectedMembers(rt, k.shape)
 	if err != nil {
 		reply.WriteError(w, r, err)
@@ -149,18 +150,18 @@ func listResources[T described](s *Server, w http.ResponseWriter, r *http.Reques
 			body = append(body, ',')
 		}
 		if chosen == nil {
-			body = res.AppendDefinition(body, rt.version, string(appendETag(nil, res.ETag)))
+			body = res.AppendDefinition(body, rt.Version, string(appendETag(nil, res.ETag)))
 		} else {
-			body = res.Object.AppendSome(body, rt.version, chosen)
+			body = res.Object.AppendSome(body, rt.Version, chosen)
 		}
 	}
 	reply.WriteJSON(w, r, http.StatusOK, appendNextLink(append(body, ']'), next))
 }
 
 // deleteResource answers DELETE /indexes('x').
-func deleteResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, name string, k *resourceKind[T]) {
+func deleteResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, name string, k *resourceKind[T]) {
 	s.mu.Lock()
-	err := k.drop(s, &s.catalog, name, r.Header, rt.version)
+	err := k.drop(s, &s.catalog, name, r.Header, rt.Version)
 	s.mu.Unlock()
 	if err != nil {
 		reply.WriteError(w, r, err)
@@ -179,8 +180,8 @@ func readAll(r *http.Request) ([]byte, *reply.Error) {
 }
 
 // selectedMembers reads $select of a list: nil means everything.
-func selectedMembers(rt route, sh *shape.Shape) ([]string, *reply.Error) {
-	text := strings.TrimSpace(rt.query.Get("$select"))
+func selectedMembers(rt routing.Route, sh *shape.Shape) ([]string, *reply.Error) {
+	text := strings.TrimSpace(rt.Query.Get("$select"))
 	if text == "" {
 		return nil, nil
 	}
@@ -191,8 +192,8 @@ func selectedMembers(rt route, sh *shape.Shape) ([]string, *reply.Error) {
 			return nil, nil
 		}
 		i := sh.Index(name)
-		if i < 0 || !rt.version.Has(sh.Members[i].Needs) {
-			return nil, reply.InvalidExpression("Could not find a property named '"+name+"' on type '"+shape.ResourceType(rt.version, sh.TypeName)+"'.", "$select")
+		if i < 0 || !rt.Version.Has(sh.Members[i].Needs) {
+			return nil, reply.InvalidExpression("Could not find a property named '"+name+"' on type '"+shape.ResourceType(rt.Version, sh.TypeName)+"'.", "$select")
 		}
 		if !slices.Contains(chosen, name) {
 			chosen = append(chosen, name)
@@ -202,10 +203,10 @@ func selectedMembers(rt route, sh *shape.Shape) ([]string, *reply.Error) {
 }
 
 // writeResource answers with a definition. set is the collection that it is in.
-func writeResource(w http.ResponseWriter, r *http.Request, rt route, set string, res *shape.Resource, status int) {
+func writeResource(w http.ResponseWriter, r *http.Request, rt routing.Route, set string, res *shape.Resource, status int) {
 	before := reply.AppendContext(nil, r, "/$metadata#"+set+"/$entity")
 	before = appendETag(before, res.ETag)
-	body := res.AppendDefinition(nil, rt.version, string(before))
+	body := res.AppendDefinition(nil, rt.Version, string(before))
 	setResourceHeaders(w, r, set, res, status)
 	reply.WriteJSON(w, r, status, body)
 }

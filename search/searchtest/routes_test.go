@@ -53,12 +53,12 @@ func TestBothSpellingsOfAPathMeanTheSame(t *testing.T) {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
 			u, err := url.Parse("https://x.search.windows.net" + test.path + "?api-version=2026-10-01")
 			require.NoError(t, err)
-			rt, fault := parseRoute(&http.Request{Method: test.method, URL: u})
+			rt, fault := operations.Find(&http.Request{Method: test.method, URL: u})
 			require.Nil(t, fault)
-			assert.Equal(t, test.op, rt.op)
-			assert.Equal(t, test.index, rt.index)
-			assert.Equal(t, test.key, rt.key)
-			assert.Equal(t, latest, rt.version)
+			assert.Equal(t, test.op, Operation(rt.Operation))
+			assert.Equal(t, test.index, rt.Index)
+			assert.Equal(t, test.key, rt.Key)
+			assert.Equal(t, latest, rt.Version)
 		})
 	}
 }
@@ -93,11 +93,11 @@ func TestBothSpellingsOfADefinitionMeanTheSame(t *testing.T) {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
 			r, err := http.NewRequest(test.method, "https://x.search.windows.net"+test.path+"?api-version=2026-10-01", nil)
 			require.NoError(t, err)
-			rt, fault := parseRoute(r)
+			rt, fault := operations.Find(r)
 			require.Nil(t, fault)
-			assert.Equal(t, test.op, rt.op)
-			assert.Equal(t, test.name, rt.name)
-			assert.True(t, rt.op.needsAdmin())
+			assert.Equal(t, test.op, Operation(rt.Operation))
+			assert.Equal(t, test.name, rt.Name)
+			assert.True(t, needsAdmin(rt.Operation))
 		})
 	}
 }
@@ -157,7 +157,7 @@ func FuzzParseRoute(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, key string) {
 		for _, method := range []string{"GET", "POST"} {
 			if u, err := url.Parse("http://x/" + path); err == nil {
-				_, _ = parseRoute(&http.Request{Method: method, URL: u})
+				_, _ = operations.Find(&http.Request{Method: method, URL: u})
 			}
 		}
 		if key == "" || !validKeyText(key) {
@@ -165,9 +165,9 @@ func FuzzParseRoute(f *testing.F) {
 		}
 		u, err := url.Parse("http://x/indexes('a')/docs('" + url.PathEscape(quoteTwice(key)) + "')")
 		require.NoError(t, err)
-		rt, fault := parseRoute(&http.Request{Method: "GET", URL: u})
+		rt, fault := operations.Find(&http.Request{Method: "GET", URL: u})
 		require.Nil(t, fault)
-		require.Equal(t, key, rt.key)
+		require.Equal(t, key, rt.Key)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
@@ -84,7 +85,7 @@ func (s *Server) serve(r *http.Request) (*http.Response, error) {
 	}
 	s.commonHeaders(w.header, r, x)
 	rt, err := s.handle(w, r, x)
-	if rt.version.Has(apiversion.RenewedHeaders) {
+	if rt.Version.Has(apiversion.RenewedHeaders) {
 		w.renewHeaders()
 	}
 	w.header.Set("Elapsed-Time", strconv.FormatInt(time.Since(start).Milliseconds(), 10))
@@ -138,9 +139,9 @@ func firstOf(h http.Header, names ...string) string {
 
 // handle carries the request out, with everything that a faults script does to
 // it but damage to the body of the reply.
-func (s *Server) handle(w *recorder, r *http.Request, x *exchange) (route, error) {
-	rt, refusal := parseRoute(r)
-	s.warnOfVersion(w.header, rt.version)
+func (s *Server) handle(w *recorder, r *http.Request, x *exchange) (routing.Route, error) {
+	rt, refusal := operations.Find(r)
+	s.warnOfVersion(w.header, rt.Version)
 	if refusal == nil {
 		refusal = s.authorize(r, rt)
 	}
@@ -168,7 +169,7 @@ func (s *Server) handle(w *recorder, r *http.Request, x *exchange) (route, error
 			return rt, errReset()
 		}
 		if f.Status == 0 || f.Commit {
-			operations[rt.op].serve(s, w, r, rt, x)
+			handlers[Operation(rt.Operation)](s, w, r, rt, x)
 		}
 		if f.Cut == CutAfterCommit {
 			return rt, errReset()
@@ -178,7 +179,7 @@ func (s *Server) handle(w *recorder, r *http.Request, x *exchange) (route, error
 		}
 		return rt, wait(r.Context(), time.Duration(f.ReplyDelay))
 	}
-	operations[rt.op].serve(s, w, r, rt, x)
+	handlers[Operation(rt.Operation)](s, w, r, rt, x)
 	return rt, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/internal/refusal"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
@@ -137,16 +138,16 @@ func completeSkill(s *shape.Object, i int) {
 var resetSkillsShape = shape.Shape{TypeName: "SkillNames", Members: []shape.Property{shape.Texts("skillNames")}}
 
 // resetSkills answers POST /skillsets('x')/search.resetskills.
-func (s *Server) resetSkills(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+func (s *Server) resetSkills(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
 	body, err := readAll(r)
 	if err == nil && len(body) > 0 {
-		_, err = shape.NewParser("skillNames", rt.version).Read(body, &resetSkillsShape)
+		_, err = shape.NewParser("skillNames", rt.Version).Read(body, &resetSkillsShape)
 	}
 	s.mu.RLock()
-	found := s.skillsets[rt.name]
+	found := s.skillsets[rt.Name]
 	s.mu.RUnlock()
 	if err == nil && found == nil {
-		err = skillsetKind.missing(s, rt.name)
+		err = skillsetKind.missing(s, rt.Name)
 	}
 	if err != nil {
 		reply.WriteError(w, r, err)

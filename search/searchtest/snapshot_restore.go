@@ -13,6 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
@@ -196,7 +197,7 @@ func (k *resourceKind[T]) restore(p *snapshotReader) bool {
 	p.Pos += len(text)
 	next, err := k.parse(p.s, text, everyMember)
 	if err == nil {
-		err = k.add(p.s, &p.catalog, next, route{version: everyMember})
+		err = k.add(p.s, &p.catalog, next, routing.Route{Version: everyMember})
 	}
 	if err != nil {
 		return p.refuse(start, err.Reason())

@@ -35,7 +35,7 @@ func (rq *Request) Autocomplete() (status int, body []byte, err *reply.Error) {
 			err = refuseText(failed)
 			return
 		}
-		body = p.appendHead(nil, rq.HTTP, "/indexes('"+rq.Index+"')/$metadata#Collection("+shape.ResourceType(rq.Version, "AutocompleteItem")+")")
+		body = p.appendHead(nil, rq.HTTP, "/indexes('"+rq.Route.Index+"')/$metadata#Collection("+shape.ResourceType(rq.Route.Version, "AutocompleteItem")+")")
 		for i, c := range found[:min(p.top, len(found))] {
 			if i > 0 {
 				body = append(body, ',')

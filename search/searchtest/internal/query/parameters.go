@@ -172,13 +172,13 @@ const longestAddress = 8 << 10
 // arguments reads the parameters from the address of a GET or from the body of a
 // POST, and finds out whom the results are for.
 func (rq *Request) arguments(operation string, known []parameter) (*arguments, *reply.Error) {
-	a := &arguments{get: rq.HTTP.Method == http.MethodGet, version: rq.Version, values: make(map[string]any)}
+	a := &arguments{get: rq.HTTP.Method == http.MethodGet, version: rq.Route.Version, values: make(map[string]any)}
 	var err *reply.Error
 	if a.get && len(rq.HTTP.URL.RequestURI()) > longestAddress {
 		return nil, &reply.Error{Status: http.StatusRequestURITooLong, Message: "The request URL is longer than 8 KB. Use POST for long queries."}
 	}
 	if a.get {
-		err = a.readQuery(rq.Parameters, known)
+		err = a.readQuery(rq.Route.Query, known)
 	} else {
 		err = a.readBody(rq.Body, operation, known)
 	}
@@ -191,7 +191,7 @@ func (rq *Request) arguments(operation string, known []parameter) (*arguments, *
 			return nil, a.unreadable("Requested value '" + v + "' was not found for the parameter '" + p.post + "'. It can be " + strings.Join(p.among, ", ") + ".")
 		}
 	}
-	a.reader, err = readerOf(rq.HTTP.Header, rq.Version, rq.Resolve)
+	a.reader, err = readerOf(rq.HTTP.Header, rq.Route.Version, rq.Resolve)
 	return a, err
 }
 

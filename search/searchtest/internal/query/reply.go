@@ -64,7 +64,7 @@ func (rq *Request) prepareSearch(v *View, p *searchPlan) *reply.Error {
 // appendReply appends the reply to a search.
 func (p *searchPlan) appendReply(dst []byte, rq *Request, out *found) []byte {
 	dst = append(dst, '{')
-	dst = reply.AppendContext(dst, rq.HTTP, "/indexes('"+rq.Index+"')/$metadata#docs(*)")
+	dst = reply.AppendContext(dst, rq.HTTP, "/indexes('"+rq.Route.Index+"')/$metadata#docs(*)")
 	if p.count {
 		dst = append(dst, `"@odata.count":`...)
 		dst = strconv.AppendInt(dst, out.total, 10)

@@ -6,21 +6,18 @@ package query
 
 import (
 	"net/http"
-	"net/url"
 
-	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
 // Request is one query, or the lookup of a document, with what it needs of the index and of the service.
 type Request struct {
-	HTTP       *http.Request
-	Version    apiversion.Version
-	Parameters url.Values // of the address
-	Index      string     // its name, or that of an alias, as the address has it
-	Body       []byte     // of a POST
+	HTTP  *http.Request
+	Route routing.Route
+	Body  []byte // of a POST
 
 	// Read runs search on a view of the index: see [View.Read].
 	Read func(prepare func(*View) *reply.Error, search func(*View)) *reply.Error
@@ -35,17 +32,17 @@ type Request struct {
 
 // Lookup answers GET …/docs('key') with a document in stored form, nil if there is none.
 func (rq *Request) Lookup(sc *schema.Index, document []byte) ([]byte, *reply.Error) {
-	if rq.Parameters.Has("select") {
+	if rq.Route.Query.Has("select") {
 		return nil, misnamed("select", "$select")
 	}
 	var chosen *selection
-	if text := rq.Parameters.Get("$select"); text != "" {
+	if text := rq.Route.Query.Get("$select"); text != "" {
 		var err *reply.Error
 		if chosen, err = parseSelection(sc, text); err != nil {
 			return nil, err
 		}
 	}
-	reader, err := readerOf(rq.HTTP.Header, rq.Version, rq.Resolve)
+	reader, err := readerOf(rq.HTTP.Header, rq.Route.Version, rq.Resolve)
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +52,6 @@ func (rq *Request) Lookup(sc *schema.Index, document []byte) ([]byte, *reply.Err
 		return nil, &reply.Error{Status: http.StatusNotFound, Empty: true}
 	}
 	body := append(make([]byte, 0, 256+2*len(document)), '{')
-	body = reply.AppendContext(body, rq.HTTP, "/indexes('"+rq.Index+"')/$metadata#docs(*)/$entity")
+	body = reply.AppendContext(body, rq.HTTP, "/indexes('"+rq.Route.Index+"')/$metadata#docs(*)/$entity")
 	return append(appendMembers(body, sc.Fields, document, chosen), '}'), nil
 }

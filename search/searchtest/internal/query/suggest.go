@@ -177,7 +177,7 @@ func (p *typedPlan) appendSuggestions(rq *Request, v *View, found *textindex.Sug
 			list = append(list, byID[row.ID])
 		}
 	}
-	body := p.appendHead(nil, rq.HTTP, "/indexes('"+rq.Index+"')/$metadata#docs(*)")
+	body := p.appendHead(nil, rq.HTTP, "/indexes('"+rq.Route.Index+"')/$metadata#docs(*)")
 	for i, s := range list[:min(p.top, len(list))] {
 		if i > 0 {
 			body = append(body, ',')

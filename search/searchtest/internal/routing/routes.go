@@ -1,4 +1,5 @@
-package searchtest
+// Package routing is for the addresses of the service: which operation a request asks for, and of what.
+package routing
 
 import (
 	"net/http"
@@ -10,24 +11,24 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
-// route is what the address of a request means.
-type route struct {
-	op      Operation
-	index   string // decoded name, "" for operations on the service
-	key     string // decoded key of OpGetDocument
-	name    string // decoded name of a definition that is not an index
-	version apiversion.Version
-	query   url.Values // parameters, names with their $, percent-decoded once
+// Route is what the address of a request means.
+type Route struct {
+	Operation string // its name
+	Index     string // decoded name, "" for operations on the service
+	Key       string // decoded key of a document
+	Name      string // decoded name of a definition that is not an index
+	Version   apiversion.Version
+	Query     url.Values // parameters, names with their $, percent-decoded once
 
-	feature string // of an operation that is not emulated: its name for the 501
+	Feature string // of an operation that is not emulated: its name for the 501
 }
 
-// parseRoute finds out what r asks for. It understands both spellings of every
+// Find finds out what r asks for. It understands both spellings of every
 // path: the OData function form that SDKs use, /indexes('hotels')/docs('1'),
 // and the slash form of the documentation, /indexes/hotels/docs/1.
-func parseRoute(r *http.Request) (route, *reply.Error) {
-	rt := route{op: OpOther, query: parseQuery(r.URL.RawQuery)}
-	rt.version = apiversion.Of(rt.query.Get("api-version"))
+func (t *Table) Find(r *http.Request) (Route, *reply.Error) {
+	rt := Route{Operation: Other, Query: parseQuery(r.URL.RawQuery)}
+	rt.Version = apiversion.Of(rt.Query.Get("api-version"))
 	segments, ok := splitPath(r.URL.EscapedPath())
 	if !ok {
 		return rt, &reply.Error{Status: http.StatusBadRequest, Message: "The request URL is invalid: malformed percent-encoding."}
@@ -36,20 +37,20 @@ func parseRoute(r *http.Request) (route, *reply.Error) {
 		return rt, noSuchResource()
 	}
 	if slices.Contains(withoutOperations, segments[0]) {
-		rt.feature = segments[0]
+		rt.Feature = segments[0]
 		return rt, nil
 	}
 	// In the slash form the short names of actions and the keys of documents share
 	// one place, so an address may fit and its method not, while another one has both.
 	known := false
-	for _, a := range addresses[segments[0]] {
-		if !rt.version.Has(a.operation.needs) || !a.fits(segments) {
+	for _, a := range t.addresses[segments[0]] {
+		if !rt.Version.Has(a.operation.Needs) || !t.fits(a, segments) {
 			continue
 		}
 		known = true
 		rt.fill(a, segments)
-		if a.method == r.Method && (a.parameter == "" || rt.query.Has(a.parameter)) {
-			rt.op = a.operation.name
+		if a.method == r.Method && (a.parameter == "" || rt.Query.Has(a.parameter)) {
+			rt.Operation = a.operation.Name
 			return rt, nil
 		}
 	}
@@ -66,16 +67,16 @@ func parseRoute(r *http.Request) (route, *reply.Error) {
 var withoutOperations = []string{"agents"}
 
 // fill takes the names out of segments that fit a.
-func (rt *route) fill(a *address, segments []string) {
-	rt.index, rt.key, rt.name = "", "", ""
+func (rt *Route) fill(a *address, segments []string) {
+	rt.Index, rt.Key, rt.Name = "", "", ""
 	for i, segment := range a.segments {
 		switch segment {
 		case "{index}":
-			rt.index = segments[i]
+			rt.Index = segments[i]
 		case "{key}":
-			rt.key = strings.TrimPrefix(segments[i], quotedMark)
+			rt.Key = strings.TrimPrefix(segments[i], quotedMark)
 		case "{name}":
-			rt.name = segments[i]
+			rt.Name = segments[i]
 		}
 	}
 }
