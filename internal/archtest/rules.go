@@ -82,6 +82,7 @@ var Rules = []Rule{
 	// and users of other clients would build azcore. No program imports it.
 	{Folder: "search/searchtest/clienttest", May: []string{"./models/...", "./search", "./search/searchtest", azcore}},
 	{Folder: "search/searchtest/internal/batch", May: []string{"./models/...", "./internal/apiversion", "./search/searchtest/internal/..."}, Never: []string{azure}},
+	{Folder: "search/searchtest/internal/faults", May: []string{"./search/searchtest/internal/..."}, Never: []string{azure}},
 	{Folder: "search/searchtest/internal/query", May: []string{"./internal/apiversion", "./search/searchtest/internal/..."}, Never: []string{azure}},
 	{Folder: "search/searchtest/internal/routing", May: []string{"./internal/apiversion", "./search/searchtest/internal/reply"}, Never: []string{azure, stemmers}},
 	{Folder: "search/searchtest/internal/schema", May: []string{"./internal/apiversion", "./internal/refusal", "./search/searchtest/internal/..."}, Never: []string{azure}},

@@ -11,43 +11,6 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// The messages of actions that fail on their own.
-const (
-	messageNotFound = "Document not found."
-	messageQuota    = "Document quota has been exceeded for this index. You must either delete documents first, or use a higher SKU for additional quota."
-	messageConflict = "The document could not be updated because it was changed by another request at the same time."
-	messageOffline  = "Index is temporarily unavailable because it was updated with the 'allowIndexDowntime' flag set to 'true'. Please try again later."
-	messageBusy     = "The search service is too busy to process this document. Please try again later."
-)
-
-// result is what becomes of one action.
-type result struct {
-	key     string
-	status  int
-	message string // "" if it succeeded
-}
-
-// failed reports whether the action was not applied.
-func (r result) failed() bool { return r.status >= 300 }
-
-// documentMessage is what the service says about a document refused with that
-// status, as far as it always says the same.
-func documentMessage(status int) string {
-	switch status {
-	case http.StatusNotFound:
-		return messageNotFound
-	case http.StatusConflict:
-		return messageConflict
-	case http.StatusUnprocessableEntity:
-		return messageOffline
-	case http.StatusTooManyRequests:
-		return messageQuota
-	case http.StatusServiceUnavailable:
-		return messageBusy
-	}
-	return http.StatusText(status) + "."
-}
-
 // applyBatch applies the actions in the order of the request and appends one
 // result for each to results. refused[i], where there is one, is the answer of
 // action i instead of applying it; refused may be nil.
@@ -55,22 +18,22 @@ func documentMessage(status int) string {
 // The actions were read by a definition that a PUT may have replaced since. A
 // merge meets documents written by the newer one, so that is what counts here;
 // it knows every field of the older one, by the same ordinal.
-func (s *Server) applyBatch(ix *index, x *exchange, actions []batch.Action, refused []result, results []result) []result {
+func (s *Server) applyBatch(ix *index, x *exchange, actions []batch.Action, refused []batch.Result, results []batch.Result) []batch.Result {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	sc, now := ix.schema.Load(), time.Now()
 	x.origin.decided = now
 	for i := range actions {
 		a := &actions[i]
-		var r result
-		if refused != nil && refused[i].status != 0 {
+		var r batch.Result
+		if refused != nil && refused[i].Status != 0 {
 			r = refused[i]
 		} else {
-			r.status, r.message = s.apply(ix, sc, a, now)
+			r.Status, r.Message = s.apply(ix, sc, a, now)
 		}
-		r.key = a.Key
+		r.Key = a.Key
 		results = append(results, r)
-		ix.changes.add(a.Key, a.Type, r.status, x.origin, a.Data)
+		ix.changes.add(a.Key, a.Type, r.Status, x.origin, a.Data)
 	}
 	return results
 }
@@ -97,9 +60,9 @@ func (s *Server) apply(ix *index, sc *schema.Index, a *batch.Action, now time.Ti
 			ix.merged = nil
 		}
 	case !found && a.Type == models.ActionTypeMerge:
-		return http.StatusNotFound, messageNotFound
+		return http.StatusNotFound, batch.DocumentMessage(http.StatusNotFound)
 	case !found && s.opts.DocumentQuota > 0 && int64(len(ix.live)) >= s.opts.DocumentQuota:
-		return http.StatusTooManyRequests, messageQuota
+		return http.StatusTooManyRequests, batch.DocumentMessage(http.StatusTooManyRequests)
 	case a.Type != models.ActionTypeUpload:
 		data = slices.Clone(data) // it is the parser's
 	}

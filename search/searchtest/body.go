@@ -110,7 +110,7 @@ func (w *recorder) response(r *http.Request, x *exchange) (*http.Response, error
 	body := w.body.Bytes()
 	damage := BodyFault("")
 	if x.fault != nil {
-		damage = x.fault.Body
+		damage = BodyFault(x.fault.Body)
 	}
 	switch damage {
 	case BodyMalformed:

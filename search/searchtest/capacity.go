@@ -1,12 +1,9 @@
 package searchtest
 
 import (
-	"net/http"
-	"sync"
 	"time"
 
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/faults"
 )
 
 // Capacity is how fast the service takes documents: a token bucket that is
@@ -29,124 +26,13 @@ type Capacity struct {
 	RetryAfterForm RetryAfterForm `json:"retryAfterForm,omitempty"`
 }
 
-// bucket is the capacity in force and what of it is left. The zero value has no
-// limit.
-type bucket struct {
-	mu       sync.Mutex // guards the fields below
-	capacity Capacity
-	// What can be taken, as of filled. A level is negative while a request that
-	// was larger than the bucket is paid for, and means nothing without a rate.
-	documents, bytes float64
-	filled           time.Time
-}
-
-// set puts a capacity in force, nil for no limit. What is left is carried over,
-// as far as the new bucket holds it: a change neither refills a bucket that is
-// being drained nor forgives a debt. What had no limit before starts full.
-func (b *bucket) set(c *Capacity, now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.fill(now)
-	before := b.capacity
-	b.capacity = Capacity{}
-	if c != nil {
-		b.capacity = *c
+// parsed is the capacity as its room has it, nil if there is none.
+func (c *Capacity) parsed() *faults.Capacity {
+	if c == nil {
+		return nil
 	}
-	if b.capacity.Burst <= 0 {
-		b.capacity.Burst = Duration(time.Second)
+	return &faults.Capacity{
+		DocumentsPerSecond: c.DocumentsPerSecond, BytesPerSecond: c.BytesPerSecond, Burst: time.Duration(c.Burst),
+		Status: c.Status, RetryAfter: time.Duration(c.RetryAfter), RetryAfterForm: string(c.RetryAfterForm),
 	}
-	documents, bytes := b.full()
-	if before.DocumentsPerSecond > 0 {
-		documents = min(documents, b.documents)
-	}
-	if before.BytesPerSecond > 0 {
-		bytes = min(bytes, b.bytes)
-	}
-	b.documents, b.bytes = documents, bytes
-}
-
-// full is what the bucket holds at most. b.mu must be held.
-func (b *bucket) full() (documents, bytes float64) {
-	burst := time.Duration(b.capacity.Burst).Seconds()
-	return b.capacity.DocumentsPerSecond * burst, b.capacity.BytesPerSecond * burst
-}
-
-// fill brings the levels to now. b.mu must be held.
-func (b *bucket) fill(now time.Time) {
-	// A server may have been made outside of the synctest bubble that it is used
-	// in, where it is still the year 2000.
-	passed := max(0, now.Sub(b.filled).Seconds())
-	documents, bytes := b.full()
-	b.documents = min(documents, b.documents+passed*b.capacity.DocumentsPerSecond)
-	b.bytes = min(bytes, b.bytes+passed*b.capacity.BytesPerSecond)
-	b.filled = now
-}
-
-// take charges the bucket for as many of the actions as fit, from the first on,
-// and returns how many those are and the capacity that decided it, which takes
-// every action or none if it has a Status. What is larger than a full bucket is
-// let through when the bucket is full, and leaves it in debt: otherwise it could
-// never be sent at all.
-func (b *bucket) take(actions []batch.Action, now time.Time) (int, Capacity) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	c := b.capacity
-	if c.DocumentsPerSecond <= 0 && c.BytesPerSecond <= 0 {
-		return len(actions), c
-	}
-	b.fill(now)
-	fullDocuments, fullBytes := b.full()
-	fits := func(documents, bytes float64) bool {
-		return (c.DocumentsPerSecond <= 0 || b.documents >= min(documents, fullDocuments)) &&
-			(c.BytesPerSecond <= 0 || b.bytes >= min(bytes, fullBytes))
-	}
-	if c.Status != 0 {
-		bytes := 0.0
-		for i := range actions {
-			bytes += float64(actions[i].Size)
-		}
-		if !fits(float64(len(actions)), bytes) {
-			return 0, c
-		}
-		b.documents -= float64(len(actions))
-		b.bytes -= bytes
-		return len(actions), c
-	}
-	for i := range actions {
-		if !fits(1, float64(actions[i].Size)) {
-			return i, c
-		}
-		b.documents--
-		b.bytes -= float64(actions[i].Size)
-	}
-	return len(actions), c
-}
-
-// refusals decides which actions of a batch are not applied, because of a fault
-// or because the service is too busy: refused[i] is the answer of action i then
-// and zero otherwise. The slice is nil if there are none. err refuses the whole
-// request.
-func (s *Server) refusals(x *exchange, actions []batch.Action) (refused []result, err *reply.Error) {
-	refuse := func(i int, r result) {
-		if refused == nil {
-			refused = make([]result, len(actions))
-		}
-		refused[i] = r
-	}
-	n, c := s.bucket.take(actions, time.Now())
-	if n < len(actions) && c.Status != 0 {
-		setRetryAfter(x.header, time.Duration(c.RetryAfter), c.RetryAfterForm)
-		return nil, &reply.Error{Status: c.Status, Message: faultMessage(c.Status)}
-	}
-	for ; n < len(actions); n++ {
-		refuse(n, result{status: http.StatusServiceUnavailable, message: messageBusy})
-	}
-	if x.fault != nil && len(x.fault.Documents) > 0 {
-		for i := range actions {
-			if r, ok := x.fault.refuse(actions[i].Key); ok {
-				refuse(i, r)
-			}
-		}
-	}
-	return refused, nil
 }

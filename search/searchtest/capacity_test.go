@@ -9,9 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
-
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
 )
 
 func TestCapacityRefusesDocumentsThatAreTooMany(t *testing.T) {
@@ -151,31 +148,5 @@ func TestChangeOfCapacityForgivesNoDebt(t *testing.T) {
 		assert.Zero(t, p.taken())
 		time.Sleep(time.Second)
 		assert.Equal(t, 1, p.taken())
-	})
-}
-
-// However often the capacity changes, no more is taken than a full bucket and
-// what the rates that were in force have filled in since.
-func TestChangesOfCapacityNeverGiveMoreThanTheRates(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var b bucket
-		now := time.Unix(0, 0)
-		c := Capacity{DocumentsPerSecond: 100}
-		b.set(&c, now)
-		filled, took := 100.0, 0
-		for range rapid.IntRange(1, 30).Draw(t, "steps") {
-			passed := time.Duration(rapid.IntRange(0, 3000).Draw(t, "ms")) * time.Millisecond
-			now = now.Add(passed)
-			filled += passed.Seconds() * c.DocumentsPerSecond
-			if rapid.Bool().Draw(t, "change") {
-				c.DocumentsPerSecond = rapid.Float64Range(1, 1000).Draw(t, "rate")
-				c.Burst = Duration(rapid.Int64Range(1e6, 5e9).Draw(t, "burst"))
-				b.set(&c, now)
-			}
-			n, _ := b.take(make([]batch.Action, rapid.IntRange(1, 500).Draw(t, "actions")), now)
-			took += n
-			// One for a bucket that is smaller than a document.
-			require.LessOrEqual(t, float64(took), filled+1)
-		}
 	})
 }

@@ -42,20 +42,20 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt routi
 		return
 	}
 	x.actions = len(p.Actions)
-	refused, err := s.refusals(x, p.Actions)
+	refused, err := s.bucket.Refusals(x.fault, x.header, p.Actions)
 	if err != nil {
 		reply.WriteError(w, r, err)
 		return
 	}
-	results := s.applyBatch(ix, x, p.Actions, refused, make([]result, 0, len(p.Actions)))
+	results := s.applyBatch(ix, x, p.Actions, refused, make([]batch.Result, 0, len(p.Actions)))
 	status := http.StatusOK
 	for _, res := range results {
-		if res.failed() {
+		if res.Failed() {
 			status = http.StatusMultiStatus
 			break
 		}
 	}
-	results = x.fault.mangleResults(results)
+	results = x.fault.Mangle(results)
 	body := make([]byte, 0, 160+96*len(results))
 	body = append(body, '{')
 	body = reply.AppendContext(body, r, "/indexes('"+rt.Index+"')/$metadata#Collection("+shape.ResourceType(rt.Version, "IndexResult")+")")
@@ -64,25 +64,10 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt routi
 		if i > 0 {
 			body = append(body, ',')
 		}
-		body = appendResult(body, res)
+		body = batch.AppendResult(body, res)
 	}
 	body = append(body, ']', '}')
 	reply.WriteJSON(w, r, status, body)
-}
-
-// appendResult appends one entry of the reply to a batch.
-func appendResult(dst []byte, r result) []byte {
-	dst = append(dst, `{"key":`...)
-	dst = reply.AppendString(dst, r.key)
-	if r.failed() {
-		dst = append(dst, `,"status":false,"errorMessage":`...)
-		dst = reply.AppendString(dst, r.message)
-	} else {
-		dst = append(dst, `,"status":true,"errorMessage":null`...)
-	}
-	dst = append(dst, `,"statusCode":`...)
-	dst = strconv.AppendInt(dst, int64(r.status), 10)
-	return append(dst, '}')
 }
 
 // getDocument answers GET …/docs('key').

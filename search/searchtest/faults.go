@@ -1,10 +1,10 @@
 package searchtest
 
 import (
-	"net/http"
+	"io"
 	"time"
 
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/faults"
 )
 
 // Faults is a script of what goes wrong. It can be written in Go or, with the
@@ -200,19 +200,48 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// faultMessage is what an answer with that status says if a rule does not.
-func faultMessage(status int) string {
-	switch status {
-	case http.StatusBadRequest:
-		return "The request is invalid. Details: something in it is." // how all that it says about the content of a request begins
-	case http.StatusServiceUnavailable:
-		return "You are sending too many requests. Please try again later."
-	case http.StatusTooManyRequests:
-		return "You have exceeded the number of requests that this service can take at the moment. Please try again later."
-	case http.StatusRequestEntityTooLarge:
-		return reply.TooLarge
-	case http.StatusConflict:
-		return "Another update to the same resource is in progress. Please try again later."
+// Validate reports everything that is wrong with the script, with the position
+// of the rule, counted from 0, and the field: values out of range, names and
+// patterns that nothing matches, and whatever can do nothing, such as a message
+// without a status or a rule behind one that takes all its requests.
+func (f *Faults) Validate() error { return f.parsed().Check(operations, nil) }
+
+// ParseFaults reads a script in JSON and checks it as Validate does. It refuses
+// three things more, which only the text shows, so that no line of a script
+// silently does nothing or the opposite: members that are unknown, members that
+// are there twice, and an explicit 0 where that would mean the default
+// ("probability": 0 would be always). All problems are reported at once.
+func ParseFaults(r io.Reader) (*Faults, error) {
+	var f Faults
+	unreadable, err := faults.Read(r, &f)
+	if err == nil {
+		err = f.parsed().Check(operations, unreadable)
 	}
-	return http.StatusText(status) + "."
+	if err != nil {
+		return nil, err
+	}
+	return &f, nil
+}
+
+// parsed is the script as its room has it.
+func (f *Faults) parsed() *faults.Script {
+	out := &faults.Script{Seed: f.Seed, Capacity: f.Capacity.parsed()}
+	for i := range f.Rules {
+		out.Rules = append(out.Rules, f.Rules[i].parsed())
+	}
+	return out
+}
+
+func (f *Fault) parsed() faults.Rule {
+	out := faults.Rule{
+		Operation: string(f.Operation), Method: f.Method, Path: f.Path, Index: f.Index, OverBytes: f.OverBytes, OverActions: f.OverActions,
+		From: time.Duration(f.From), For: time.Duration(f.For), After: f.After, Every: f.Every, Count: f.Count, Probability: f.Probability,
+		Delay: time.Duration(f.Delay), ReplyDelay: time.Duration(f.ReplyDelay), Status: f.Status, Commit: f.Commit, Code: f.Code, Message: f.Message,
+		RetryAfter: time.Duration(f.RetryAfter), RetryAfterForm: string(f.RetryAfterForm),
+		Cut: string(f.Cut), Body: string(f.Body), Results: string(f.Results), Semantic: string(f.Semantic),
+	}
+	for _, d := range f.Documents {
+		out.Documents = append(out.Documents, faults.Document(d))
+	}
+	return out
 }

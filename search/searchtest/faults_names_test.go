@@ -18,6 +18,8 @@ var (
 	commented = regexp.MustCompile(`(?m)^//\t(.*)$`)
 	// reported are the fields that a problem names: bad("cut: …"), with("cut", …).
 	reported = regexp.MustCompile(`(?:bad\("|(?:within|notNegative|among|checkPattern)\(bad, "|\.with\(")([a-z][A-Za-z]*)(?::|")`)
+	// zeroed are the members whose zero stands for something else.
+	zeroed   = regexp.MustCompile(`(?m)^\t"([a-zA-Z]+)": +"`)
 	constant = regexp.MustCompile(`(?m)^\t[A-Za-z]+ +(RetryAfterForm|Cut|BodyFault|ResultsFault|SemanticFault) += "([^"]+)"`)
 )
 
@@ -62,13 +64,37 @@ func TestScriptsInTheDocumentationAreRead(t *testing.T) {
 
 func TestProblemsNameMembersOfAScript(t *testing.T) {
 	names := scriptNames()
-	for name := range zeroMeans {
-		assert.Contains(t, names, name)
+	zeros := zeroed.FindAllStringSubmatch(source(t, "internal/faults/parse.go"), -1)
+	require.Greater(t, len(zeros), 10)
+	for _, match := range zeros {
+		assert.Contains(t, names, match[1])
 	}
-	found := reported.FindAllStringSubmatch(source(t, "faults_check.go"), -1)
+	found := reported.FindAllStringSubmatch(source(t, "internal/faults/check.go"), -1)
 	require.Greater(t, len(found), 40)
 	for _, match := range found {
 		assert.Contains(t, names, match[1], match[0])
+	}
+}
+
+// A field that the room of faults is not told could be set and would do nothing.
+func TestEveryFieldOfAScriptIsCarriedOut(t *testing.T) {
+	f := Faults{Seed: 1, Capacity: &Capacity{}, Rules: []Fault{{Documents: []DocumentFault{{}}}}}
+	for _, pair := range [][2]any{{&f, f.parsed}, {&f.Rules[0], f.Rules[0].parsed}, {f.Capacity, f.Capacity.parsed}} {
+		of := reflect.ValueOf(pair[0]).Elem()
+		for i := range of.NumField() {
+			switch field := of.Field(i); field.Kind() {
+			case reflect.String:
+				field.SetString("x")
+			case reflect.Bool:
+				field.SetBool(true)
+			case reflect.Float64:
+				field.SetFloat(1)
+			case reflect.Int, reflect.Int64:
+				field.SetInt(1)
+			}
+			parsed := reflect.Indirect(reflect.ValueOf(pair[1]).Call(nil)[0]).FieldByName(of.Type().Field(i).Name)
+			assert.False(t, parsed.IsZero(), of.Type().Field(i).Name)
+		}
 	}
 }
 

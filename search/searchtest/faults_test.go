@@ -140,6 +140,7 @@ func TestFaultDamagesResults(t *testing.T) {
 		}
 		return out
 	}
+	const strangeKey = "searchtest-unknown-key"
 	all := []string{"1", "2", "3", "4", "5"}
 	assert.Equal(t, all, keys(""))
 	assert.Equal(t, all[:4], keys(ResultsMissing))

@@ -54,7 +54,7 @@ func (s *Server) asked(ix *index, r *http.Request, rt routing.Route, x *exchange
 	return &query.Request{
 		HTTP: r, Route: rt, Body: x.body,
 		Read: ix.read, Synonyms: s.synonyms, Resolve: s.opts.Reader,
-		StandIn: s.opts.SemanticStandIn, Failure: string(x.fault.failsRanking()),
+		StandIn: s.opts.SemanticStandIn, Failure: x.fault.FailsRanking(),
 	}
 }
 

@@ -13,18 +13,18 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/faults"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
 // exchange is one request on its way through the server.
 type exchange struct {
 	origin  *origin
-	header  http.Header // of the reply
-	body    []byte      // of the request, decompressed; valid until the reply is ready
-	fault   *firing     // nil if nothing goes wrong
-	actions int         // in the batch, if it is one
+	header  http.Header    // of the reply
+	body    []byte         // of the request, decompressed; valid until the reply is ready
+	fault   *faults.Firing // nil if nothing goes wrong
+	actions int            // in the batch, if it is one
 
 	buffer    *bytes.Buffer // that body lies in, nil for none
 	bodyBytes int64         // size of the body, also of one that was too large to keep
@@ -160,79 +160,37 @@ func (s *Server) handle(w *recorder, r *http.Request, x *exchange) (routing.Rout
 		return rt, nil
 	}
 	r.Body = io.NopCloser(bytes.NewReader(x.body))
-	x.fault = s.faults.Load().choose(r, rt, x.body)
+	x.fault = s.faults.Load().Choose(r, rt, x.body)
 	if f := x.fault; f != nil {
-		if err := wait(r.Context(), time.Duration(f.Delay)); err != nil {
+		if err := wait(r.Context(), f.Delay); err != nil {
 			return rt, err
 		}
-		if f.Cut == CutBeforeCommit {
+		if Cut(f.Cut) == CutBeforeCommit {
 			return rt, errReset()
 		}
 		if f.Status == 0 || f.Commit {
 			handlers[Operation(rt.Operation)](s, w, r, rt, x)
 		}
-		if f.Cut == CutAfterCommit {
+		if Cut(f.Cut) == CutAfterCommit {
 			return rt, errReset()
 		}
 		if f.Status != 0 {
 			s.overwrite(w, r, f)
 		}
-		return rt, wait(r.Context(), time.Duration(f.ReplyDelay))
+		return rt, wait(r.Context(), f.ReplyDelay)
 	}
 	handlers[Operation(rt.Operation)](s, w, r, rt, x)
 	return rt, nil
 }
 
 // overwrite replaces whatever stands in the reply by the status of a fault.
-func (s *Server) overwrite(w *recorder, r *http.Request, f *firing) {
+func (s *Server) overwrite(w *recorder, r *http.Request, f *faults.Firing) {
 	w.status = 0
 	w.body.Reset()
 	for _, name := range []string{"Etag", "Location", "Content-Length", "Content-Type"} {
 		w.header.Del(name)
 	}
-	setRetryAfter(w.header, time.Duration(f.RetryAfter), f.RetryAfterForm)
-	if f.Status < 300 {
-		w.WriteHeader(f.Status)
-		return
-	}
-	message := f.Message
-	if message == "" {
-		message = faultMessage(f.Status)
-	}
-	reply.WriteError(w, r, &reply.Error{Status: f.Status, Code: f.Code, Message: message})
-}
-
-// countActions counts the actions in a body for rules about their number; what
-// is no batch has none.
-func countActions(body []byte) int {
-	sc := wire.Scanner{Data: bytes.TrimPrefix(body, []byte("\ufeff"))}
-	if !sc.Expect('{') {
-		return 0
-	}
-	for {
-		if sc.Peek() != '"' {
-			return 0
-		}
-		name, _, ok := sc.Quoted()
-		if !ok || !sc.Expect(':') {
-			return 0
-		}
-		if !bytes.HasPrefix(name, []byte("@")) {
-			if string(wire.AppendUnquoted(nil, name)) != "value" || !sc.Expect('[') || sc.Peek() == ']' {
-				return 0
-			}
-			break
-		}
-		if !sc.Skip(1) || !sc.Expect(',') {
-			return 0
-		}
-	}
-	for n := 1; ; n++ {
-		if !sc.Skip(2) || sc.Peek() != ',' {
-			return n
-		}
-		sc.Pos++
-	}
+	f.Answer(w, r)
 }
 
 // wait holds a request back for d, or until its context ends.

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/faults"
 )
 
 // Server is an emulated search service. All methods may be called from any
@@ -15,11 +17,11 @@ import (
 type Server struct {
 	opts   Options
 	logger *slog.Logger
-	bucket bucket // the capacity of the faults script or else of the options
+	bucket faults.Bucket // the capacity of the faults script or else of the options
 
 	etags  atomic.Uint64 // the last number given out by newETag
 	serial atomic.Uint64 // the number of the last request
-	faults atomic.Pointer[faultState]
+	faults atomic.Pointer[faults.State]
 	newer  sync.Map // api-versions that the log was warned of
 	log    requestLog
 
@@ -44,7 +46,7 @@ func NewServer(opts *Options) *Server {
 		log:     requestLog{limit: o.KeepRequests},
 		catalog: newCatalog(),
 	}
-	s.bucket.set(o.Capacity, time.Now())
+	s.bucket.Set(o.Capacity.parsed(), time.Now())
 	return s
 }
 
@@ -124,13 +126,13 @@ func (s *Server) CreateIndex(definition any) error {
 // Burst until all of it can be taken at once, and a new script with the same
 // capacity changes nothing. Where there was no limit before, the bucket is full.
 func (s *Server) SetFaults(f *Faults) {
-	var st *faultState
+	var st *faults.State
 	capacity := s.opts.Capacity
 	if f != nil {
 		if err := f.Validate(); err != nil {
 			panic(err)
 		}
-		st = newFaultState(f)
+		st = faults.NewState(f.parsed())
 		if f.Capacity != nil {
 			capacity = f.Capacity
 		}
@@ -140,7 +142,7 @@ func (s *Server) SetFaults(f *Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults.Store(st)
-	s.bucket.set(capacity, time.Now())
+	s.bucket.Set(capacity.parsed(), time.Now())
 }
 
 // newETag returns a new entity tag in the bare form, for example

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
 )
 
 // snapshot is what a server holds.
@@ -245,7 +248,7 @@ func TestRestoredDocumentsAreVisibleAtOnce(t *testing.T) {
 func TestRestoreKeepsToTheQuota(t *testing.T) {
 	srv := NewServer(&Options{DocumentQuota: 1})
 	err := srv.Restore(strings.NewReader(handWritten))
-	require.ErrorContains(t, err, "document 1, with the key '1': "+messageQuota)
+	require.ErrorContains(t, err, "document 1, with the key '1': "+batch.DocumentMessage(http.StatusTooManyRequests))
 }
 
 func TestErrorsOfReadersWritersAndFilesComeBack(t *testing.T) {

@@ -46,7 +46,7 @@ func TestAMergeReadBeforeAFieldWasAddedKeepsThatField(t *testing.T) {
 	defer late.Release()
 	for _, p := range []*batch.Parser{late, early} {
 		results := s.applyBatch(ix, &exchange{origin: new(origin)}, p.Actions, nil, nil)
-		require.False(t, results[0].failed())
+		require.False(t, results[0].Failed())
 	}
 	document, ok := s.Document("stale", "1")
 	require.True(t, ok)

@@ -1,7 +1,8 @@
-package searchtest
+package faults
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,12 +11,9 @@ import (
 	"strings"
 )
 
-// ParseFaults reads a script in JSON and checks it as Validate does. It refuses
-// three things more, which only the text shows, so that no line of a script
-// silently does nothing or the opposite: members that are unknown, members that
-// are there twice, and an explicit 0 where that would mean the default
-// ("probability": 0 would be always). All problems are reported at once.
-func ParseFaults(r io.Reader) (*Faults, error) {
+// Read reads a script in JSON into a struct that has its members. unreadable is what is
+// wrong with its text; err, that it is no JSON.
+func Read(r io.Reader, into any) (unreadable []error, err error) {
 	var text json.RawMessage
 	dec := json.NewDecoder(r)
 	if err := dec.Decode(&text); err != nil {
@@ -24,19 +22,9 @@ func ParseFaults(r io.Reader) (*Faults, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("faults script: more than one JSON value")
 	}
-	var f Faults
 	var reader scriptReader
-	reader.object("", text, reflect.ValueOf(&f).Elem())
-	errs := append(reader.problems, f.problems()...)
-	if len(reader.problems) == 0 {
-		// A rule of which something could not be read seems to match more and to
-		// do less than it says.
-		errs = append(errs, f.idle()...)
-	}
-	if err := scriptError(errs); err != nil {
-		return nil, err
-	}
-	return &f, nil
+	reader.object("", text, reflect.ValueOf(into).Elem())
+	return reader.problems, nil
 }
 
 // zeroMeans is what the zero value of a member stands for where a reader of the
@@ -58,7 +46,7 @@ var zeroMeans = map[string]string{
 	"bytesPerSecond":     "no limit",
 }
 
-// scriptReader turns JSON into a Faults and notes every problem on the way:
+// scriptReader turns JSON into a struct and notes every problem on the way:
 // encoding/json stops at the first and does not say in which rule it is.
 type scriptReader struct{ problems []error }
 
@@ -141,7 +129,7 @@ func position(list string, i int) string {
 // wanted describes what can be read as a field of type t.
 func wanted(t reflect.Type) string {
 	switch {
-	case t == reflect.TypeFor[Duration]():
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
 		return `a duration in quotes, such as "1.5s"`
 	case t.Kind() == reflect.String:
 		return "a string"

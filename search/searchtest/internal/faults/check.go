@@ -1,4 +1,4 @@
-package searchtest
+package faults
 
 import (
 	"errors"
@@ -7,28 +7,31 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 )
 
-// Validate reports everything that is wrong with the script, with the position
-// of the rule, counted from 0, and the field: values out of range, names and
-// patterns that nothing matches, and whatever can do nothing, such as a message
-// without a status or a rule behind one that takes all its requests.
-func (f *Faults) Validate() error {
-	return scriptError(append(f.problems(), f.idle()...))
-}
-
-func scriptError(problems []error) error {
-	for i, err := range problems {
-		problems[i] = fmt.Errorf("faults script: %w", err)
+// Check reports everything that is wrong with a script, and what was unreadable in its
+// text.
+func (f *Script) Check(operations *routing.Table, unreadable []error) error {
+	errs := append(unreadable, f.problems(operations)...)
+	if len(unreadable) == 0 {
+		// A rule of which something could not be read seems to match more and to
+		// do less than it says.
+		errs = append(errs, f.idle()...)
 	}
-	return errors.Join(problems...)
+	for i, err := range errs {
+		errs[i] = fmt.Errorf("faults script: %w", err)
+	}
+	return errors.Join(errs...)
 }
 
 // problems is what is wrong with each rule and the capacity alone.
-func (f *Faults) problems() []error {
+func (f *Script) problems(operations *routing.Table) []error {
 	var all problems
 	for i := range f.Rules {
-		f.Rules[i].check(all.at(position("rules", i)))
+		f.Rules[i].check(all.at(position("rules", i)), operations)
 	}
 	if f.Capacity != nil {
 		f.Capacity.check(all.at("capacity: "))
@@ -38,7 +41,7 @@ func (f *Faults) problems() []error {
 
 // idle names the rules without an effect and those that an earlier one leaves no
 // request or document.
-func (f *Faults) idle() []error {
+func (f *Script) idle() []error {
 	var all problems
 	for i := range f.Rules {
 		bad := all.at(position("rules", i))
@@ -52,7 +55,7 @@ func (f *Faults) idle() []error {
 			}
 		}
 		documents := f.Rules[i].Documents
-		if j := slices.IndexFunc(documents, DocumentFault.takesEverything); j >= 0 && j < len(documents)-1 {
+		if j := slices.IndexFunc(documents, Document.takesEverything); j >= 0 && j < len(documents)-1 {
 			bad("%sis never reached, because documents %d takes every document", position("documents", j+1), j)
 		}
 	}
@@ -61,7 +64,7 @@ func (f *Faults) idle() []error {
 
 // takesEverythingOf reports whether f is carried out on every request that other
 // matches.
-func (f *Fault) takesEverythingOf(other *Fault) bool {
+func (f *Rule) takesEverythingOf(other *Rule) bool {
 	always := f.From == 0 && f.For == 0 && f.After == 0 && f.Every <= 1 && (f.Probability == 0 || f.Probability == 1) && f.Count == 0
 	return always &&
 		(f.Operation == "" || f.Operation == other.Operation) &&
@@ -72,7 +75,7 @@ func (f *Fault) takesEverythingOf(other *Fault) bool {
 }
 
 // takesEverything reports whether no document is left for the next rule.
-func (d DocumentFault) takesEverything() bool {
+func (d Document) takesEverything() bool {
 	return len(d.Keys) == 0 && (d.Ratio == 0 || d.Ratio == 1) && d.Nth == 0 && d.Times == 0
 }
 
@@ -95,24 +98,22 @@ func within[N int | float64](bad report, field string, n, low, high N) {
 }
 
 // notNegative reports a negative number.
-func notNegative[N int | int64 | Duration](bad report, field string, n N) {
+func notNegative[N int | int64 | time.Duration](bad report, field string, n N) {
 	if n < 0 {
 		bad("%s: %v is negative", field, n)
 	}
 }
 
 // among reports a value that is neither empty nor allowed.
-func among[S ~string](bad report, field string, value S, allowed ...S) {
+func among(bad report, field, value string, allowed ...string) {
 	if value != "" && !slices.Contains(allowed, value) {
 		bad("%s: %q is unknown: use one of %q", field, value, allowed)
 	}
 }
 
-var retryAfterForms = []RetryAfterForm{RetryAfterSeconds, RetryAfterDate, RetryAfterMS, RetryAfterXMS}
-
 // check reports everything that is wrong with a rule.
-func (f *Fault) check(bad report) {
-	f.checkRequests(bad)
+func (f *Rule) check(bad report, operations *routing.Table) {
+	f.checkRequests(bad, operations)
 	notNegative(bad, "overBytes", f.OverBytes)
 	notNegative(bad, "overActions", f.OverActions)
 	notNegative(bad, "from", f.From)
@@ -128,10 +129,10 @@ func (f *Fault) check(bad report) {
 		within(bad, "status", f.Status, 200, 599)
 	}
 	among(bad, "retryAfterForm", f.RetryAfterForm, retryAfterForms...)
-	among(bad, "cut", f.Cut, CutBeforeCommit, CutAfterCommit)
-	among(bad, "body", f.Body, BodyTruncated, BodyMalformed, BodyEmpty)
-	among(bad, "results", f.Results, ResultsMissing, ResultsExtra, ResultsRepeated, ResultsShuffled, ResultsUnknownKey)
-	among(bad, "semantic", f.Semantic, SemanticCapacityOverloaded, SemanticMaxWaitExceeded, SemanticTransient, SemanticTransientAnswers)
+	among(bad, "cut", f.Cut, cuts...)
+	among(bad, "body", f.Body, bodyFaults...)
+	among(bad, "results", f.Results, damages...)
+	among(bad, "semantic", f.Semantic, failures...)
 	f.checkEffects(bad)
 	for i := range f.Documents {
 		f.Documents[i].check(func(format string, args ...any) { bad(position("documents", i)+format, args...) })
@@ -139,8 +140,8 @@ func (f *Fault) check(bad report) {
 }
 
 // checkRequests reports conditions that no request fulfils.
-func (f *Fault) checkRequests(bad report) {
-	op := operations.Operation(string(f.Operation))
+func (f *Rule) checkRequests(bad report, operations *routing.Table) {
+	op := operations.Operation(f.Operation)
 	if f.Operation != "" && op == nil {
 		bad("operation: %q is unknown: use one of %q", f.Operation, operations.Names())
 	}
@@ -159,14 +160,14 @@ func (f *Fault) checkRequests(bad report) {
 	if op != nil && len(op.Routes) > 0 && !op.Takes("{index}") && f.Index != "" && !matchPattern(f.Index, "") {
 		bad("index: the path of %s names none", f.Operation)
 	}
-	if f.Operation != "" && f.Operation != OpIndexDocuments {
-		batches := nothing{bad, "does nothing, because only batches have them: operation must be " + string(OpIndexDocuments) + " or left out"}
+	if f.Operation != "" && f.Operation != ofBatches {
+		batches := nothing{bad, "does nothing, because only batches have them: operation must be " + ofBatches + " or left out"}
 		batches.with("overActions", f.OverActions != 0)
 		batches.with("results", f.Results != "")
 		batches.with("documents", len(f.Documents) > 0)
 	}
-	if f.Operation != "" && f.Operation != OpSearch {
-		nothing{bad, "does nothing, because only searches are ranked: operation must be " + string(OpSearch) + " or left out"}.with("semantic", f.Semantic != "")
+	if f.Operation != "" && f.Operation != ofSearches {
+		nothing{bad, "does nothing, because only searches are ranked: operation must be " + ofSearches + " or left out"}.with("semantic", f.Semantic != "")
 	}
 }
 
@@ -190,7 +191,7 @@ func (n nothing) with(field string, set bool) {
 }
 
 // checkEffects reports effects that cannot show, and a rule without any.
-func (f *Fault) checkEffects(bad report) {
+func (f *Rule) checkEffects(bad report) {
 	status := f.Status
 	if f.limitOnly() {
 		status = http.StatusRequestEntityTooLarge
@@ -211,7 +212,7 @@ func (f *Fault) checkEffects(bad report) {
 		noError := nothing{bad, fmt.Sprintf("does nothing with status %d, which has no body", status)}
 		noError.with("code", f.Code != "")
 		noError.with("message", f.Message != "")
-		noError.with("body", f.Body != "" && (empty || f.Body != BodyMalformed))
+		noError.with("body", f.Body != "" && (empty || f.Body != bodyMalformed))
 	}
 	nothing{bad, "does nothing without retryAfter"}.with("retryAfterForm", f.RetryAfterForm != "" && f.RetryAfter == 0)
 	if f.Cut != "" {
@@ -221,18 +222,18 @@ func (f *Fault) checkEffects(bad report) {
 		cut.with("body", f.Body != "")
 		cut.with("results", f.Results != "")
 		cut.with("semantic", f.Semantic != "")
-		nothing{bad, "does nothing when the connection is cut before the commit"}.with("documents", f.Cut == CutBeforeCommit && len(f.Documents) > 0)
+		nothing{bad, "does nothing when the connection is cut before the commit"}.with("documents", f.Cut == cutBeforeCommit && len(f.Documents) > 0)
 	}
 }
 
 // hasEffect reports whether the rule is to do anything, even if it cannot.
-func (f *Fault) hasEffect() bool {
+func (f *Rule) hasEffect() bool {
 	return f.Status != 0 || f.limitOnly() || f.Cut != "" || f.Delay != 0 || f.ReplyDelay != 0 || f.Body != "" || f.Results != "" || f.Semantic != "" || len(f.Documents) > 0 ||
 		f.Code != "" || f.Message != "" || f.Commit || f.RetryAfter != 0 || f.RetryAfterForm != ""
 }
 
 // check reports everything that is wrong with a rule about documents.
-func (d *DocumentFault) check(bad report) {
+func (d *Document) check(bad report) {
 	within(bad, "ratio", d.Ratio, 0, 1)
 	notNegative(bad, "nth", d.Nth)
 	notNegative(bad, "times", d.Times)

@@ -1,0 +1,290 @@
+package faults
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
+)
+
+// State is a script in force: its rules and how often each had its turn.
+type State struct {
+	since time.Time // when the script came into force
+
+	mu    sync.Mutex // guards everything below
+	rules []ruleState
+	rand  *rand.Rand
+}
+
+type ruleState struct {
+	Rule
+	matched int              // requests that the rule could have been carried out on
+	done    int              // and that it was
+	times   []map[string]int // by document rule: how often each key was met
+}
+
+// NewState starts a script. It must not be changed afterwards.
+func NewState(f *Script) *State {
+	st := &State{since: time.Now(), rand: rand.New(rand.NewPCG(f.Seed, 0x5ea7c4))}
+	for _, rule := range f.Rules {
+		st.rules = append(st.rules, ruleState{Rule: rule, times: make([]map[string]int, len(rule.Documents))})
+	}
+	return st
+}
+
+// Choose returns what goes wrong with a request.
+func (st *State) Choose(r *http.Request, rt routing.Route, body []byte) *Firing {
+	if st == nil {
+		return nil
+	}
+	age := time.Since(st.since)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for i := range st.rules {
+		rule := &st.rules[i]
+		if !rule.inForce(age) || !rule.matches(r, rt, body) || !rule.takesTurn(st.rand) {
+			continue
+		}
+		f := &Firing{Rule: rule.Rule, state: st, at: i}
+		if f.limitOnly() {
+			f.Status = http.StatusRequestEntityTooLarge
+		}
+		return f
+	}
+	return nil
+}
+
+// inForce reports whether the rule is when its script has been for that long.
+func (f *Rule) inForce(age time.Duration) bool {
+	// The script may have been set outside of the synctest bubble that it is used
+	// in, and then seem to come from the future.
+	age = max(0, age) - f.From
+	return age >= 0 && (f.For == 0 || age < f.For)
+}
+
+// matches reports whether the rule is about the request.
+func (f *Rule) matches(r *http.Request, rt routing.Route, body []byte) bool {
+	if f.Operation != "" && f.Operation != rt.Operation || f.Method != "" && !strings.EqualFold(f.Method, r.Method) {
+		return false
+	}
+	if f.OverBytes > 0 && int64(len(body)) <= f.OverBytes {
+		return false
+	}
+	if f.Index != "" && !matchPattern(f.Index, rt.Index) || f.Path != "" && !matchPattern(f.Path, r.URL.Path) {
+		return false
+	}
+	if f.Semantic != "" && (rt.Operation != ofSearches || !query.AsksForRanking(rt.Query, body)) {
+		return false
+	}
+	return f.OverActions == 0 || countActions(body) > f.OverActions
+}
+
+func matchPattern(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// takesTurn counts a request that matches and reports whether the rule is
+// carried out on it.
+func (s *ruleState) takesTurn(random *rand.Rand) bool {
+	if s.Count > 0 && s.done >= s.Count {
+		return false
+	}
+	s.matched++
+	n := s.matched - s.After
+	if n < 1 || s.Every > 1 && (n-1)%s.Every != 0 {
+		return false
+	}
+	if s.Probability > 0 && random.Float64() >= s.Probability {
+		return false
+	}
+	s.done++
+	return true
+}
+
+// limitOnly reports whether the rule does nothing but set a limit.
+func (f *Rule) limitOnly() bool {
+	return (f.OverBytes > 0 || f.OverActions > 0) && f.Status == 0 && f.Cut == "" && f.Body == "" && f.Results == "" && f.Semantic == "" && len(f.Documents) == 0 &&
+		f.Delay == 0 && f.ReplyDelay == 0
+}
+
+// Firing is a rule being carried out on one request. A nil one does nothing.
+type Firing struct {
+	Rule
+	state *State
+	at    int // of the rule in its script
+}
+
+// refuse returns the answer of the fault to a document, if it has one.
+func (f *Firing) refuse(key string) (batch.Result, bool) {
+	if f == nil || len(f.Documents) == 0 {
+		return batch.Result{}, false
+	}
+	f.state.mu.Lock()
+	defer f.state.mu.Unlock()
+	rule := &f.state.rules[f.at]
+	for i := range rule.Documents {
+		if d := &rule.Documents[i]; rule.takesDocument(i, key, f.state.rand) {
+			r := batch.Result{Key: key, Status: d.Status, Message: d.Message}
+			if r.Status == 0 {
+				r.Status = http.StatusServiceUnavailable
+			}
+			if r.Message == "" {
+				r.Message = batch.DocumentMessage(r.Status)
+			}
+			return r, true
+		}
+	}
+	return batch.Result{}, false
+}
+
+// takesDocument reports whether document rule i refuses the key this time.
+func (s *ruleState) takesDocument(i int, key string, random *rand.Rand) bool {
+	d := &s.Documents[i]
+	if len(d.Keys) > 0 {
+		found := false
+		for _, pattern := range d.Keys {
+			found = found || matchPattern(pattern, key)
+		}
+		if !found {
+			return false
+		}
+	}
+	if d.Ratio > 0 && random.Float64() >= d.Ratio {
+		return false
+	}
+	if d.Nth == 0 && d.Times == 0 {
+		return true
+	}
+	if s.times[i] == nil {
+		s.times[i] = make(map[string]int)
+	}
+	s.times[i][key]++
+	n := s.times[i][key]
+	return (d.Nth == 0 || n == d.Nth) && (d.Times == 0 || n <= d.Times)
+}
+
+// FailsRanking returns why the ranking of a semantic query fails, "" if it does not.
+func (f *Firing) FailsRanking() string {
+	if f == nil {
+		return ""
+	}
+	return f.Semantic
+}
+
+// Answer answers with the status of the fault.
+func (f *Firing) Answer(w http.ResponseWriter, r *http.Request) {
+	setRetryAfter(w.Header(), f.RetryAfter, f.RetryAfterForm)
+	if f.Status < 300 {
+		w.WriteHeader(f.Status)
+		return
+	}
+	message := f.Message
+	if message == "" {
+		message = faultMessage(f.Status)
+	}
+	reply.WriteError(w, r, &reply.Error{Status: f.Status, Code: f.Code, Message: message})
+}
+
+// strangeKey is the key of results that belong to no document.
+const strangeKey = "searchtest-unknown-key"
+
+// Mangle damages the results of a batch.
+func (f *Firing) Mangle(results []batch.Result) []batch.Result {
+	if f == nil || len(results) == 0 {
+		return results
+	}
+	switch f.Results {
+	case resultsMissing:
+		return results[:len(results)-1]
+	case resultsExtra:
+		return append(results, batch.Result{Key: strangeKey, Status: http.StatusOK})
+	case resultsRepeated:
+		return append(results, results[0])
+	case resultsUnknownKey:
+		results[0].Key = strangeKey
+	case resultsShuffled:
+		f.state.mu.Lock()
+		defer f.state.mu.Unlock()
+		f.state.rand.Shuffle(len(results), func(i, j int) { results[i], results[j] = results[j], results[i] })
+	}
+	return results
+}
+
+// setRetryAfter writes the header that says when to come back.
+func setRetryAfter(h http.Header, after time.Duration, form string) {
+	if after <= 0 {
+		return
+	}
+	ms := strconv.FormatInt(after.Milliseconds(), 10)
+	switch form {
+	case retryAfterDate:
+		h.Set("Retry-After", time.Now().Add(after).UTC().Format(http.TimeFormat))
+	case retryAfterMS:
+		h.Set("Retry-After-Ms", ms)
+	case retryAfterXMS:
+		h.Set("X-Ms-Retry-After-Ms", ms)
+	default:
+		h.Set("Retry-After", strconv.FormatInt(int64((after+time.Second-1)/time.Second), 10))
+	}
+}
+
+// countActions counts the actions in a body for rules about their number; what
+// is no batch has none.
+func countActions(body []byte) int {
+	sc := wire.Scanner{Data: bytes.TrimPrefix(body, []byte("\ufeff"))}
+	if !sc.Expect('{') {
+		return 0
+	}
+	for {
+		if sc.Peek() != '"' {
+			return 0
+		}
+		name, _, ok := sc.Quoted()
+		if !ok || !sc.Expect(':') {
+			return 0
+		}
+		if !bytes.HasPrefix(name, []byte("@")) {
+			if string(wire.AppendUnquoted(nil, name)) != "value" || !sc.Expect('[') || sc.Peek() == ']' {
+				return 0
+			}
+			break
+		}
+		if !sc.Skip(1) || !sc.Expect(',') {
+			return 0
+		}
+	}
+	for n := 1; ; n++ {
+		if !sc.Skip(2) || sc.Peek() != ',' {
+			return n
+		}
+		sc.Pos++
+	}
+}
+
+// faultMessage is what an answer with that status says if a rule does not.
+func faultMessage(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return "The request is invalid. Details: something in it is." // how all that it says about the content of a request begins
+	case http.StatusServiceUnavailable:
+		return "You are sending too many requests. Please try again later."
+	case http.StatusTooManyRequests:
+		return "You have exceeded the number of requests that this service can take at the moment. Please try again later."
+	case http.StatusRequestEntityTooLarge:
+		return reply.TooLarge
+	case http.StatusConflict:
+		return "Another update to the same resource is in progress. Please try again later."
+	}
+	return http.StatusText(status) + "."
+}
