@@ -34,7 +34,7 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt routi
 		reply.WriteError(w, r, missing)
 		return
 	}
-	sc := ix.schema.Load()
+	sc := ix.Definition()
 	p := batch.NewParser(x.body, sc, rt.Version, s.opts.limits())
 	defer p.Release()
 	if err := p.Parse(); err != nil {
@@ -47,7 +47,7 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt routi
 		reply.WriteError(w, r, err)
 		return
 	}
-	results := s.applyBatch(ix, x, p.Actions, refused, make([]batch.Result, 0, len(p.Actions)))
+	results := ix.Apply(x.origin, p.Actions, refused)
 	status := http.StatusOK
 	for _, res := range results {
 		if res.Failed() {
@@ -77,10 +77,8 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt routing.
 		reply.WriteError(w, r, missing)
 		return
 	}
-	// The definition has to be as new as the document: a PUT and a write that
-	// uses its field may come in between.
-	data := ix.get(rt.Key, time.Now())
-	body, err := s.asked(ix, r, rt, x).Lookup(ix.schema.Load(), data)
+	data, sc := ix.Get(rt.Key, time.Now())
+	body, err := s.asked(ix, r, rt, x).Lookup(sc, data)
 	if err != nil {
 		reply.WriteError(w, r, err)
 		return
@@ -95,7 +93,7 @@ func (s *Server) countDocuments(w http.ResponseWriter, r *http.Request, rt routi
 		reply.WriteError(w, r, missing)
 		return
 	}
-	n, _ := ix.count(time.Now())
+	n, _ := ix.Count(time.Now())
 	body := strconv.AppendInt([]byte("\ufeff"), n, 10) // the service puts a byte order mark before it
 	h := w.Header()
 	h.Set("Content-Type", "text/plain")

@@ -119,7 +119,7 @@ func checkIndexer(_ *Server, c *catalog, next, current *indexer, rt routing.Rout
 		if collection != "indexes" {
 			return nil
 		}
-		return c.indexes[name].schema.Load().Definition
+		return c.indexes[name].Definition().Definition
 	})
 	return shape.NewParser("indexer", rt.Version).RefuseFirst(faults)
 }

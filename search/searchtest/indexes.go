@@ -8,6 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
 // The operations on indexes.
@@ -35,7 +36,7 @@ var indexKind = &resourceKind[*schema.Index]{
 	parse:   parseIndex,
 	find: func(c *catalog, name string) *schema.Index {
 		if ix, ok := c.indexes[name]; ok {
-			return ix.schema.Load()
+			return ix.Definition()
 		}
 		return nil
 	},
@@ -79,13 +80,13 @@ func keepIndex(s *Server, c *catalog, next, current *schema.Index, rt routing.Ro
 		if err := schema.UpdateFault(current.Parsed, next.Parsed, downtime, s.opts.ServiceName); err != nil {
 			return err
 		}
-		c.indexes[next.Name].setSchema(next)
+		c.indexes[next.Name].SetSchema(next)
 		return nil
 	}
 	if c.aliases[next.Name] != nil {
 		return nameTaken("index", "Index", next.Name, "an alias has that name")
 	}
-	c.indexes[next.Name] = s.newIndex(next)
+	c.indexes[next.Name] = store.New(next, s.opts.stored())
 	return nil
 }
 
@@ -124,7 +125,7 @@ func downtimeAllowed(rt routing.Route) (bool, *reply.Error) {
 }
 
 // lookupIndex finds an index by its name.
-func (s *Server) lookupIndex(name string) (*index, bool) {
+func (s *Server) lookupIndex(name string) (*store.Index, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	ix, ok := s.indexes[name]
@@ -133,7 +134,7 @@ func (s *Server) lookupIndex(name string) (*index, bool) {
 
 // requestedIndex finds the index that a request on documents is about, by its
 // name or by that of an alias.
-func (s *Server) requestedIndex(rt routing.Route) (*index, *reply.Error) {
+func (s *Server) requestedIndex(rt routing.Route) (*store.Index, *reply.Error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	ix, ok := s.indexes[s.indexName(rt)]

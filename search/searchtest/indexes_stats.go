@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
 // The operations that count.
@@ -38,7 +38,7 @@ func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt rout
 		reply.WriteError(w, r, s.noSuchIndex(rt.Index))
 		return
 	}
-	documents, bytes := ix.count(now)
+	documents, bytes := ix.Count(now)
 	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.Version, "IndexStatistics"))
 	body = append(body, `"documentCount":`...)
 	body = strconv.AppendInt(body, documents, 10)
@@ -46,7 +46,7 @@ func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt rout
 	body = strconv.AppendInt(body, bytes, 10)
 	if rt.Version.Has(apiversion.VectorIndexSize) {
 		body = append(body, `,"vectorIndexSize":`...)
-		body = strconv.AppendInt(body, ix.vectorBytes(now), 10)
+		body = strconv.AppendInt(body, ix.VectorBytes(now), 10)
 	}
 	reply.WriteJSON(w, r, http.StatusOK, append(body, '}'))
 }
@@ -55,7 +55,7 @@ func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt rout
 func (s *Server) listIndexStatistics(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
 	s.mu.RLock()
 	names, next, err := pageOf(r, rt, sortedKeys(s.indexes))
-	indexes := make([]*index, len(names))
+	indexes := make([]*store.Index, len(names))
 	for i, name := range names {
 		indexes[i] = s.indexes[name]
 	}
@@ -71,52 +71,18 @@ func (s *Server) listIndexStatistics(w http.ResponseWriter, r *http.Request, rt 
 		if i > 0 {
 			body = append(body, ',')
 		}
-		documents, bytes := ix.count(now)
+		documents, bytes := ix.Count(now)
 		body = append(body, `{"name":`...)
-		body = reply.AppendString(body, ix.name)
+		body = reply.AppendString(body, ix.Name)
 		body = append(body, `,"documentCount":`...)
 		body = strconv.AppendInt(body, documents, 10)
 		body = append(body, `,"storageSize":`...)
 		body = strconv.AppendInt(body, bytes, 10)
 		body = append(body, `,"vectorIndexSize":`...)
-		body = strconv.AppendInt(body, ix.vectorBytes(now), 10)
+		body = strconv.AppendInt(body, ix.VectorBytes(now), 10)
 		body = append(body, '}')
 	}
 	reply.WriteJSON(w, r, http.StatusOK, appendNextLink(append(body, ']'), next))
-}
-
-// vectorBytes is how many bytes the vectors of all documents take, each element
-// counted as its type has it.
-func (ix *index) vectorBytes(now time.Time) int64 {
-	sizes := make(map[int]int) // bytes of an element by the ordinal of the field
-	for _, f := range ix.schema.Load().Fields {
-		switch f.Type {
-		case stored.Single:
-			sizes[f.Ordinal] = 4
-		case stored.Half, stored.Int16:
-			sizes[f.Ordinal] = 2
-		case stored.SByte, stored.Byte:
-			sizes[f.Ordinal] = 1
-		}
-	}
-	if len(sizes) == 0 {
-		return 0
-	}
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	ix.settle(now)
-	var total int64
-	fields := ix.schema.Load().Fields
-	for _, document := range ix.visible {
-		for _, f := range fields {
-			if size := sizes[f.Ordinal]; size > 0 {
-				if m, ok := stored.FindMember(document.data, f.Ordinal); ok && !m.Null {
-					total += int64(len(m.Value) / f.Type.Size() * size)
-				}
-			}
-		}
-	}
-	return total
 }
 
 // counter is one of the counters of the service.
@@ -138,10 +104,10 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 	s.mu.RUnlock()
 	var documents, bytes, vectors int64
 	for _, ix := range indexes {
-		n, size := ix.count(now)
+		n, size := ix.Count(now)
 		documents += n
 		bytes += size
-		vectors += ix.vectorBytes(now)
+		vectors += ix.VectorBytes(now)
 	}
 	counters := slices.DeleteFunc([]counter{
 		{"documentCount", documents, 0},

@@ -1,7 +1,6 @@
 package searchtest
 
 import (
-	"cmp"
 	"encoding/json"
 	"log/slog"
 	"maps"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
 // RequestRecord is one request as the server saw it.
@@ -94,7 +94,7 @@ func (s *Server) record(r *http.Request, rt routing.Route, x *exchange, w *recor
 	took := time.Since(start)
 	s.logger.Debug("request", slog.String("method", r.Method), slog.String("operation", rt.Operation), slog.String("index", rt.Index),
 		slog.Int("status", w.status), slog.Int("actions", x.actions), slog.Int64("bytes", x.bodyBytes), slog.Duration("took", took),
-		slog.String("request_id", x.origin.requestID), slog.Any("error", err))
+		slog.String("request_id", x.origin.RequestID), slog.Any("error", err))
 	if s.log.limit < 0 {
 		return
 	}
@@ -105,9 +105,9 @@ func (s *Server) record(r *http.Request, rt routing.Route, x *exchange, w *recor
 		header.Del(name)
 	}
 	rec := RequestRecord{
-		Seq: x.origin.seq, Time: start, Duration: took,
+		Seq: x.origin.Seq, Time: start, Duration: took,
 		Operation: Operation(rt.Operation), Index: rt.Index, Key: rt.Key, Name: rt.Name, Method: r.Method, URL: u.String(), Header: header,
-		RequestID: x.origin.requestID, ClientRequestID: x.origin.clientID,
+		RequestID: x.origin.RequestID, ClientRequestID: x.origin.ClientID,
 		Actions: x.actions, BodyBytes: x.bodyBytes, Status: w.status, Fault: x.fault != nil, Err: err,
 	}
 	if keep := min(s.opts.KeepBodies, len(x.body)); keep > 0 {
@@ -139,7 +139,7 @@ func (s *Server) IndexDefinition(name string) (json.RawMessage, bool) {
 	if !ok {
 		return nil, false
 	}
-	return ix.schema.Load().AppendDefinition(nil, latest, ""), true
+	return ix.Definition().AppendDefinition(nil, latest, ""), true
 }
 
 // Definitions returns what the service keeps in addition to indexes, by kind as in a snapshot ("dataSources") and by
@@ -176,12 +176,9 @@ func (s *Server) IndexVersion(name string) (IndexVersion, bool) {
 	if !ok {
 		return IndexVersion{}, false
 	}
-	etag := ix.schema.Load().ETag
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	// Deletes have no serial. A new document adds one to this, as a delete does, and
-	// one that is replaced two.
-	return IndexVersion{etag, 2*ix.serial - uint64(len(ix.live))}, true
+	etag := ix.Definition().ETag
+	_, changes := ix.State()
+	return IndexVersion{etag, changes}, true
 }
 
 // DocumentKeys returns the keys of Documents in the order of writing, the one that
@@ -191,20 +188,10 @@ func (s *Server) DocumentKeys(index string) []string {
 	if !ok {
 		return nil
 	}
-	type write struct {
-		serial uint64
-		key    string
-	}
-	ix.mu.Lock()
-	writes := make([]write, 0, len(ix.live))
-	for key, doc := range ix.live {
-		writes = append(writes, write{doc.serial, key})
-	}
-	ix.mu.Unlock()
-	slices.SortFunc(writes, func(a, b write) int { return cmp.Compare(a.serial, b.serial) })
-	keys := make([]string, len(writes))
-	for i := range writes {
-		keys[i] = writes[i].key
+	all := ix.All()
+	keys := make([]string, len(all))
+	for i := range all {
+		keys[i] = all[i].Key
 	}
 	return keys
 }
@@ -217,13 +204,11 @@ func (s *Server) Documents(index string) map[string]json.RawMessage {
 	if !ok {
 		return nil
 	}
-	ix.mu.Lock()
-	live := maps.Clone(ix.live) // what is stored under a key never changes
-	ix.mu.Unlock()
-	sc := ix.schema.Load()
-	out := make(map[string]json.RawMessage, len(live))
-	for key, doc := range live {
-		out[key] = query.WholeDocument(sc, doc.data)
+	all := ix.All()
+	sc := ix.Definition()
+	out := make(map[string]json.RawMessage, len(all))
+	for _, doc := range all {
+		out[doc.Key] = query.WholeDocument(sc, doc.Data)
 	}
 	return out
 }
@@ -234,13 +219,11 @@ func (s *Server) Document(index, key string) (json.RawMessage, bool) {
 	if !ok {
 		return nil, false
 	}
-	ix.mu.Lock()
-	doc, ok := ix.live[key]
-	ix.mu.Unlock()
-	if !ok {
+	data := ix.Written(key)
+	if data == nil {
 		return nil, false
 	}
-	return query.WholeDocument(ix.schema.Load(), doc.data), true
+	return query.WholeDocument(ix.Definition(), data), true
 }
 
 // DocumentCount returns how many documents were written to the index, 0 if there
@@ -250,38 +233,37 @@ func (s *Server) DocumentCount(index string) int64 {
 	if !ok {
 		return 0
 	}
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	return int64(len(ix.live))
+	n, _ := ix.State()
+	return n
 }
 
 // History returns what happened to a key, oldest first, as far as
 // Options.KeepChanges reaches back: every action that the index decided on,
 // those included that it refused.
 func (s *Server) History(index, key string) []Change {
-	return s.changes(index, func(l *changeLog) []Change { return l.of(key) })
+	return s.changes(index, func(ix *store.Index) []store.Change { return ix.ChangesOf(key) })
 }
 
 // Changes returns what happened to all keys of an index, oldest first, as far as
 // Options.KeepChanges reaches back: if that was not far enough, Seq does not
 // begin at 1.
 func (s *Server) Changes(index string) []Change {
-	return s.changes(index, func(l *changeLog) []Change { return slices.Collect(l.all()) })
+	return s.changes(index, (*store.Index).AllChanges)
 }
 
-func (s *Server) changes(index string, of func(*changeLog) []Change) []Change {
-	ix, ok := s.lookupIndex(index)
+func (s *Server) changes(name string, of func(*store.Index) []store.Change) []Change {
+	ix, ok := s.lookupIndex(name)
 	if !ok {
 		return nil
 	}
-	ix.mu.Lock()
-	out := of(&ix.changes)
-	ix.mu.Unlock()
-	sc := ix.schema.Load() // as new as the documents, or newer
-	for i := range out {
-		if document := out[i].Document; document != nil {
-			out[i].Document = query.SuppliedDocument(sc, document)
+	var out []Change
+	changes := of(ix)
+	sc := ix.Definition() // as new as the documents, or newer
+	for _, c := range changes {
+		if c.Document != nil {
+			c.Document = query.SuppliedDocument(sc, c.Document)
 		}
+		out = append(out, Change(c))
 	}
 	return out
 }

@@ -16,9 +16,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
 )
 
 func TestRequestsShowWhatArrived(t *testing.T) {
@@ -81,7 +81,7 @@ func BenchmarkDocumentKeys(b *testing.B) {
 	require.NoError(b, srv.CreateIndex(`{"name":"types","fields":[{"name":"id","type":"Edm.String","key":true}]}`))
 	ix, _ := srv.lookupIndex("types")
 	for i := range documents {
-		ix.put("document-"+strconv.Itoa(i), []byte{0}, time.Time{})
+		ix.Restore(&batch.Action{Key: "document-" + strconv.Itoa(i), Type: models.ActionTypeUpload, Data: []byte{0}})
 	}
 	for b.Loop() {
 		require.Len(b, srv.DocumentKeys("types"), documents)
@@ -191,52 +191,6 @@ func TestHistoryTellsEveryActionOnAKey(t *testing.T) {
 	assert.Empty(t, p.History("types", "3"))
 }
 
-// However many changes there are and however few are kept, the history is the
-// end of what happened.
-func TestHistoryIsTheEndOfWhatHappened(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		limit := rapid.IntRange(1, 8).Draw(t, "limit")
-		keys := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 40).Draw(t, "keys")
-		log := changeLog{limit: limit, keepContents: true}
-		from := &origin{}
-		var shared []byte // the data of merges does not outlive the request
-		for i, key := range keys {
-			if i%2 == 0 {
-				log.add(key, models.ActionTypeUpload, 200, from, []byte(strconv.Itoa(i)))
-				continue
-			}
-			shared = strconv.AppendInt(shared[:0], int64(i), 10)
-			log.add(key, models.ActionTypeMerge, 200, from, shared)
-		}
-		kept := keys[max(0, len(keys)-limit):]
-		var all []string
-		for c := range log.all() {
-			all = append(all, c.Key)
-			require.EqualValues(t, len(keys)-len(kept)+len(all), c.Seq)
-			require.Equal(t, strconv.FormatUint(c.Seq-1, 10), string(c.Document))
-		}
-		require.Equal(t, len(kept), len(all))
-		for i := range all {
-			require.Equal(t, kept[i], all[i])
-		}
-		for _, key := range []string{"a", "b", "c"} {
-			var want []uint64
-			for i, k := range kept {
-				if k == key {
-					want = append(want, uint64(len(keys)-len(kept)+i+1))
-				}
-			}
-			var got []uint64
-			for _, c := range log.of(key) {
-				got = append(got, c.Seq)
-				require.Equal(t, strconv.FormatUint(c.Seq-1, 10), string(c.Document))
-			}
-			require.Equal(t, want, got)
-		}
-		require.LessOrEqual(t, len(log.heads), limit)
-	})
-}
-
 // This is what a test needs that compares what it sent, in its order, with what
 // the index did: which of two sendings came through, when, and with what.
 func TestChangesTellWhatWasSentAndWhenItWasDecided(t *testing.T) {
@@ -284,7 +238,6 @@ func TestContentsAreKeptOnlyIfAskedFor(t *testing.T) {
 	p := newProbe(t, nil)
 	p.indexed(`{"id":"1","s":"a"}`)
 	assert.Nil(t, p.Changes("types")[0].Document)
-	assert.Nil(t, p.indexes["types"].changes.contents)
 	p = newProbe(t, &Options{KeepContents: true, KeepChanges: 2, DiscardDocuments: true})
 	p.indexed(`{"id":"1","s":"a"}`, `{"id":"2","s":"a"}`, `{"id":"3","s":"a"}`)
 	got := p.Changes("types")

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -178,55 +177,5 @@ func TestDocumentsAgreeWithTheModel(t *testing.T) {
 			require.Equal(rt, string(docs[key]), p.send(http.MethodGet, "/indexes('types')/docs('"+key+"')", "").body)
 		}
 		require.Equal(rt, fmt.Sprint(len(model)), p.count())
-	})
-}
-
-// What reads see is, at any time, what was written at least the lag before.
-func TestVisibleDocumentsAgreeWithTheModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		lag := time.Duration(rapid.IntRange(1, 5).Draw(t, "lag"))
-		d := documents{live: map[string]document{}, visible: map[string]document{}, lag: lag}
-		now := time.Unix(0, 0)
-		type write struct {
-			at   time.Time
-			key  string
-			data []byte
-		}
-		var all []write
-		for range rapid.IntRange(0, 60).Draw(t, "steps") {
-			now = now.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "pause")))
-			key := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key")
-			switch rapid.IntRange(0, 2).Draw(t, "what") {
-			case 0:
-				data := []byte(fmt.Sprint(len(all)))
-				d.put(key, data, now)
-				all = append(all, write{now, key, data})
-			case 1:
-				d.remove(key, now)
-				all = append(all, write{now, key, nil})
-			}
-			d.settle(now)
-			want, got := map[string][]byte{}, map[string][]byte{}
-			for _, w := range all {
-				if w.at.Add(lag).After(now) {
-					break
-				}
-				if w.data == nil {
-					delete(want, w.key)
-				} else {
-					want[w.key] = w.data
-				}
-			}
-			for key, doc := range d.visible {
-				got[key] = doc.data
-			}
-			require.Equal(t, want, got)
-			require.LessOrEqual(t, d.settled, len(d.pending))
-		}
-		bytes := 0
-		for key, doc := range d.live {
-			bytes += len(key) + len(doc.data)
-		}
-		require.EqualValues(t, bytes, d.bytes)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
 // The keys that a server accepts when its Options name none.
@@ -152,4 +153,9 @@ func (o *Options) withDefaults() Options {
 // limits are what a batch is read with.
 func (o *Options) limits() batch.Limits {
 	return batch.Limits{MaxActions: o.MaxBatchActions, KeysOnly: o.DiscardDocuments}
+}
+
+// stored are the options of an index.
+func (o *Options) stored() store.Options {
+	return store.Options{DocumentQuota: o.DocumentQuota, VisibilityLag: o.VisibilityLag, KeepChanges: o.KeepChanges, KeepContents: o.KeepContents}
 }

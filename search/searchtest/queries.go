@@ -7,6 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
 // The queries.
@@ -50,10 +51,10 @@ func queried(answer func(*query.Request) (status int, body []byte, err *reply.Er
 }
 
 // asked is a query of ix.
-func (s *Server) asked(ix *index, r *http.Request, rt routing.Route, x *exchange) *query.Request {
+func (s *Server) asked(ix *store.Index, r *http.Request, rt routing.Route, x *exchange) *query.Request {
 	return &query.Request{
 		HTTP: r, Route: rt, Body: x.body,
-		Read: ix.read, Synonyms: s.synonyms, Resolve: s.opts.Reader,
+		Read: ix.Read, Synonyms: s.synonyms, Resolve: s.opts.Reader,
 		StandIn: s.opts.SemanticStandIn, Failure: x.fault.FailsRanking(),
 	}
 }
@@ -69,7 +70,7 @@ func (s *Server) analyzeText(w http.ResponseWriter, r *http.Request, rt routing.
 	body, err := readAll(r)
 	if err == nil {
 		context := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.Version, "AnalyzeResult"))
-		body, err = query.Analyze(ix.schema.Load(), body, context, rt.Version)
+		body, err = query.Analyze(ix.Definition(), body, context, rt.Version)
 	}
 	if err != nil {
 		reply.WriteError(w, r, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
 // What all kinds of definitions have in common is in this file and in
@@ -42,7 +43,7 @@ type described interface {
 
 // catalog is everything that a service keeps by name.
 type catalog struct {
-	indexes     map[string]*index
+	indexes     map[string]*store.Index
 	synonymMaps map[string]*synonymMap
 	aliases     map[string]*alias
 	indexers    map[string]*indexer
@@ -52,7 +53,7 @@ type catalog struct {
 
 func newCatalog() catalog {
 	return catalog{
-		indexes: make(map[string]*index), synonymMaps: make(map[string]*synonymMap), aliases: make(map[string]*alias), indexers: make(map[string]*indexer),
+		indexes: make(map[string]*store.Index), synonymMaps: make(map[string]*synonymMap), aliases: make(map[string]*alias), indexers: make(map[string]*indexer),
 		dataSources: make(map[string]*definition), skillsets: make(map[string]*definition),
 		knowledgeSources: make(map[string]*definition), knowledgeBases: make(map[string]*definition),
 	}

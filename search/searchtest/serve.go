@@ -16,11 +16,12 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/faults"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
 // exchange is one request on its way through the server.
 type exchange struct {
-	origin  *origin
+	origin  *store.Origin
 	header  http.Header    // of the reply
 	body    []byte         // of the request, decompressed; valid until the reply is ready
 	fault   *faults.Firing // nil if nothing goes wrong
@@ -77,9 +78,9 @@ func (s *Server) serve(r *http.Request) (*http.Response, error) {
 	seq := s.serial.Add(1)
 	w := newRecorder()
 	x := &exchange{
-		origin: &origin{
-			seq: seq, requestID: requestID(seq), time: start,
-			clientID: firstOf(r.Header, "X-Ms-Client-Request-Id", "Client-Request-Id"),
+		origin: &store.Origin{
+			Seq: seq, RequestID: requestID(seq), Time: start,
+			ClientID: firstOf(r.Header, "X-Ms-Client-Request-Id", "Client-Request-Id"),
 		},
 		header: w.header,
 	}
@@ -112,8 +113,8 @@ func (s *Server) commonHeaders(h http.Header, r *http.Request, x *exchange) {
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Pragma", "no-cache")
 	h.Set("Expires", "-1")
-	h.Set("Date", x.origin.time.UTC().Format(http.TimeFormat))
-	h.Set("Request-Id", x.origin.requestID)
+	h.Set("Date", x.origin.Time.UTC().Format(http.TimeFormat))
+	h.Set("Request-Id", x.origin.RequestID)
 	h.Set("Strict-Transport-Security", "max-age=15724800; includeSubDomains")
 	for _, name := range []string{"Client-Request-Id", "X-Ms-Client-Request-Id"} {
 		if id := r.Header.Get(name); id != "" {

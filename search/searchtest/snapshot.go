@@ -3,10 +3,7 @@ package searchtest
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"io"
-	"maps"
-	"slices"
 	"strconv"
 	"unicode"
 	"unicode/utf16"
@@ -17,6 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
@@ -59,7 +57,7 @@ import (
 func (s *Server) Snapshot(w io.Writer) error {
 	p := snapshotWriter{w: bufio.NewWriter(w)}
 	s.mu.RLock()
-	indexes := make([]*index, 0, len(s.indexes))
+	indexes := make([]*store.Index, 0, len(s.indexes))
 	for _, name := range sortedKeys(s.indexes) {
 		indexes = append(indexes, s.indexes[name])
 	}
@@ -89,12 +87,9 @@ type snapshotWriter struct {
 }
 
 // index writes an index with its documents.
-func (p *snapshotWriter) index(ix *index) {
-	ix.mu.Lock()
-	documents := slices.Collect(maps.Values(ix.live)) // what is stored never changes
-	ix.mu.Unlock()
-	slices.SortFunc(documents, func(a, b document) int { return cmp.Compare(a.serial, b.serial) })
-	sc := ix.schema.Load() // as new as the documents, or newer
+func (p *snapshotWriter) index(ix *store.Index) {
+	documents := ix.All()
+	sc := ix.Definition() // as new as the documents, or newer
 
 	p.text("{\n")
 	if version := sc.Parsed.Version; version != latest {
@@ -103,7 +98,7 @@ func (p *snapshotWriter) index(ix *index) {
 	p.text("      \"definition\": ")
 	p.definition(sc)
 	p.text(",\n      \"documents\": ")
-	p.list(6, len(documents), func(i int) { p.line(query.SuppliedDocument(sc, documents[i].data)) })
+	p.list(6, len(documents), func(i int) { p.line(query.SuppliedDocument(sc, documents[i].Data)) })
 	p.text("\n    }")
 }
 

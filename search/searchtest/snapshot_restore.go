@@ -14,6 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
@@ -232,7 +233,7 @@ func (p *snapshotReader) index() bool {
 		return p.refuse(parts["definition"], "there are two indexes named '"+sc.Name+"'")
 	}
 	sc.ETag = p.s.newETag()
-	ix := p.s.newIndex(sc)
+	ix := store.New(sc, p.s.opts.stored())
 	p.catalog.indexes[sc.Name] = ix
 	if !p.documents(ix, parts["documents"]) {
 		return false
@@ -242,12 +243,11 @@ func (p *snapshotReader) index() bool {
 }
 
 // documents reads the documents of an index, which are at start if there are any.
-func (p *snapshotReader) documents(ix *index, start int) bool {
+func (p *snapshotReader) documents(ix *store.Index, start int) bool {
 	if start < 0 {
 		return true
 	}
-	sc := ix.schema.Load()
-	b := batch.NewParser(p.Data, sc, latest, p.s.opts.limits())
+	b := batch.NewParser(p.Data, ix.Definition(), latest, p.s.opts.limits())
 	defer b.Release()
 	b.Pos, b.Depth, b.MaxActions = start, 1, math.MaxInt
 	if err := b.Value(); err != nil {
@@ -260,8 +260,7 @@ func (p *snapshotReader) documents(ix *index, start int) bool {
 		case a.Type != models.ActionTypeUpload:
 			message = "its action is " + string(a.Type) + ", but documents can only be uploaded"
 		default:
-			// Long ago, so that it is visible whatever the lag.
-			if status, message = p.s.apply(ix, sc, a, time.Time{}); status == http.StatusOK {
+			if status, message = ix.Restore(a); status == http.StatusOK {
 				message = "it is there twice"
 			}
 		}
@@ -269,6 +268,6 @@ func (p *snapshotReader) documents(ix *index, start int) bool {
 			return p.refuse(start, fmt.Sprintf("document %d, with the key '%s': %s", i, a.Key, message))
 		}
 	}
-	ix.settle(time.Now())
+	ix.Settle(time.Now())
 	return true
 }

@@ -106,9 +106,9 @@ func TestSnapshotsTakeEveryTypeAndEveryVersionThereAndBack(t *testing.T) {
 	for _, name := range p.IndexNames() {
 		a, _ := p.lookupIndex(name)
 		b, _ := other.lookupIndex(name)
-		require.Equal(t, string(a.schema.Load().Definition), string(b.schema.Load().Definition))
-		for key, doc := range a.live {
-			require.Equal(t, doc.data, b.live[key].data, "in stored form")
+		require.Equal(t, string(a.Definition().Definition), string(b.Definition().Definition))
+		for _, doc := range a.All() {
+			require.Equal(t, doc.Data, b.Written(doc.Key), "in stored form")
 		}
 	}
 }

@@ -3,10 +3,8 @@ package searchtest
 import (
 	"fmt"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,6 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -26,7 +25,7 @@ func TestAMergeReadBeforeAFieldWasAddedKeepsThatField(t *testing.T) {
 	require.NoError(t, s.CreateIndex(old+`]}`))
 	ix, _ := s.lookupIndex("stale")
 	parse := func(body string) *batch.Parser {
-		p := batch.NewParser([]byte(body), ix.schema.Load(), latest, s.opts.limits())
+		p := batch.NewParser([]byte(body), ix.Definition(), latest, s.opts.limits())
 		require.Nil(t, p.Parse())
 		return p
 	}
@@ -45,7 +44,7 @@ func TestAMergeReadBeforeAFieldWasAddedKeepsThatField(t *testing.T) {
 	late := parse(`{"value":[{"@search.action":"upload","id":"1","a":"late","b":7}]}`)
 	defer late.Release()
 	for _, p := range []*batch.Parser{late, early} {
-		results := s.applyBatch(ix, &exchange{origin: new(origin)}, p.Actions, nil, nil)
+		results := ix.Apply(new(store.Origin), p.Actions, nil)
 		require.False(t, results[0].Failed())
 	}
 	document, ok := s.Document("stale", "1")
@@ -62,36 +61,6 @@ func manyFields(n int) string {
 		fmt.Fprintf(&b, `,{"name":"f%d","type":"Edm.Int32"}`, i)
 	}
 	return b.String() + `]}`
-}
-
-func TestALookupKnowsEveryFieldOfTheDocumentItFinds(t *testing.T) {
-	p := newProbe(t, nil)
-	require.NoError(t, p.CreateIndex(manyFields(40)))
-	ix, _ := p.lookupIndex("stale")
-	ix.mu.Lock()
-	found := make(chan answered, 1)
-	lookup := p.request("GET", "/indexes('stale')/docs('1')", "")
-	go func() {
-		defer close(found) // so that a panic is reported as one
-		if a, err := p.try(lookup); err == nil {
-			found <- a
-		}
-	}()
-	// The lookup is under way once it waits for the lock that is held here.
-	for stacks := make([]byte, 1<<20); len(found) == 0 && !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "(*index).get("); {
-		runtime.Gosched()
-	}
-	wide, serr := schema.Compile([]byte(manyFields(41)), latest)
-	require.Nil(t, serr)
-	ix.setSchema(wide)
-	parser := batch.NewParser([]byte(`{"value":[{"id":"1","f40":7}]}`), wide, latest, p.opts.limits())
-	defer parser.Release()
-	require.Nil(t, parser.Parse())
-	ix.put("1", parser.Actions[0].Data, time.Now())
-	ix.mu.Unlock()
-	a := <-found
-	assert.Equal(t, http.StatusOK, a.status, a.body)
-	assert.Contains(t, a.body, `"f40":7`)
 }
 
 func TestFieldsThatADefinitionDoesNotKnowAreNotShown(t *testing.T) {

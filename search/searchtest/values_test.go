@@ -175,7 +175,7 @@ func TestActionsAboveTheLimitAreOnlyCounted(t *testing.T) {
 	p := newProbe(t, nil)
 	ix, _ := p.lookupIndex("types")
 	body := `{"value":[{"id":"1"}` + strings.Repeat(`,{"id":"1"}`, 1000) + strings.Repeat(",0", 100_000) + `]}`
-	parser := batch.NewParser([]byte(body), ix.schema.Load(), latest, p.opts.limits())
+	parser := batch.NewParser([]byte(body), ix.Definition(), latest, p.opts.limits())
 	serr := parser.Parse()
 	if assert.NotNil(t, serr) {
 		assert.Contains(t, serr.Message, "Too many indexing actions found in the request: 101001.")

@@ -1,4 +1,5 @@
-package searchtest
+// Package store is for the documents of an index: what was written, what of it is visible, and what has happened to it.
+package store
 
 import (
 	"sync"
@@ -11,14 +12,15 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// index is one index of the service: its definition and its documents. Every
+// Index is one index of the service: its definition and its documents. Every
 // index has its own lock, so that writers of two indexes do not wait for each
-// other; Server.mu guards only the map that they are found in.
-type index struct {
-	name string
+// other, nor for whoever looks for an index by its name.
+type Index struct {
+	Name  string
+	quota int64 // how many documents it may hold, 0 for any number
 
 	// schema is the current definition. It is read without a lock and replaced
-	// with setSchema, under Server.mu.
+	// with SetSchema.
 	schema atomic.Pointer[schema.Index]
 
 	mu sync.Mutex // guards everything below
@@ -29,12 +31,21 @@ type index struct {
 	view query.View // has a lock of its own
 }
 
-// newIndex returns an empty index.
-func (s *Server) newIndex(sc *schema.Index) *index {
-	ix := &index{
-		name:      sc.Name,
-		documents: documents{live: make(map[string]document), lag: s.opts.VisibilityLag},
-		changes:   changeLog{limit: s.opts.KeepChanges, keepContents: s.opts.KeepContents},
+// Options are those of searchtest.Options that say what is kept and when it is seen.
+type Options struct {
+	DocumentQuota int64
+	VisibilityLag time.Duration
+	KeepChanges   int
+	KeepContents  bool
+}
+
+// New returns an empty index.
+func New(sc *schema.Index, o Options) *Index {
+	ix := &Index{
+		Name:      sc.Name,
+		quota:     o.DocumentQuota,
+		documents: documents{live: make(map[string]document), lag: o.VisibilityLag},
+		changes:   changeLog{limit: o.KeepChanges, keepContents: o.KeepContents},
 	}
 	ix.visible = ix.live
 	if ix.lag > 0 {
@@ -44,10 +55,10 @@ func (s *Server) newIndex(sc *schema.Index) *index {
 	return ix
 }
 
-// setSchema replaces the definition. Documents are stored by field ordinal, so
+// SetSchema replaces the definition. Documents are stored by field ordinal, so
 // fields that were there before keep theirs, wherever the new definition lists
 // them, and new fields get fresh ones.
-func (ix *index) setSchema(sc *schema.Index) {
+func (ix *Index) SetSchema(sc *schema.Index) {
 	keepOrdinals(ix.schema.Load().Fields, sc.Fields)
 	ix.schema.Store(sc)
 }
@@ -73,37 +84,43 @@ func keepOrdinals(prev, next []*stored.Field) {
 	}
 }
 
-// count returns how many documents lookups can see, and how many bytes those
+// Count returns how many documents lookups can see, and how many bytes those
 // that are stored take.
-func (ix *index) count(now time.Time) (visible, bytes int64) {
+func (ix *Index) Count(now time.Time) (visible, bytes int64) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	ix.settle(now)
+	ix.Settle(now)
 	return int64(len(ix.visible)), ix.bytes
 }
 
-// get returns the stored form of a document that lookups can see, nil if there is
-// none. It must not be changed.
-func (ix *index) get(key string, now time.Time) []byte {
+// Definition is the current definition.
+func (ix *Index) Definition() *schema.Index { return ix.schema.Load() }
+
+// Get returns the stored form of a document that lookups can see, nil if there is
+// none, and a definition that has all its fields. It must not be changed.
+func (ix *Index) Get(key string, now time.Time) ([]byte, *schema.Index) {
 	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	ix.settle(now)
-	return ix.visible[key].data
+	ix.Settle(now)
+	data := ix.visible[key].data
+	ix.mu.Unlock()
+	// It has to be as new as the document: a PUT and a write that uses its field may
+	// come in between.
+	return data, ix.schema.Load()
 }
 
-// read runs a search on the view of the documents that are visible now.
-func (ix *index) read(prepare func(*query.View) *reply.Error, search func(*query.View)) *reply.Error {
+// Read runs a search on the view of the documents that are visible now.
+func (ix *Index) Read(prepare func(*query.View) *reply.Error, search func(*query.View)) *reply.Error {
 	now := time.Now()
 	return ix.view.Read(func(all bool) query.Writes { return ix.news(all, now) }, prepare, search)
 }
 
 // news is what the view has not seen. It is asked for under the lock of the view,
 // which goes before that of the index.
-func (ix *index) news(all bool, now time.Time) query.Writes {
+func (ix *Index) news(all bool, now time.Time) query.Writes {
 	w := query.Writes{Schema: ix.schema.Load()}
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	ix.settle(now)
+	ix.Settle(now)
 	if w.All = all || !ix.followed; !w.All {
 		w.List, ix.unseen = ix.unseen, nil
 		return w
@@ -180,7 +197,7 @@ func (d *documents) remove(key string, now time.Time) {
 // publish makes a write visible after the lag.
 func (d *documents) publish(key string, doc document, now time.Time) {
 	if d.lag > 0 {
-		d.settle(now)
+		d.Settle(now)
 		d.pending = append(d.pending, pendingWrite{now.Add(d.lag), key, doc})
 		return
 	}
@@ -198,8 +215,8 @@ func (d *documents) follow(w pendingWrite) {
 	}
 }
 
-// settle makes visible what is due.
-func (d *documents) settle(now time.Time) {
+// Settle makes visible what is due.
+func (d *documents) Settle(now time.Time) {
 	for d.settled < len(d.pending) && !d.pending[d.settled].due.After(now) {
 		w := &d.pending[d.settled]
 		if w.deletes() {

@@ -1,4 +1,4 @@
-package searchtest
+package store
 
 import (
 	"net/http"
@@ -11,35 +11,42 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// applyBatch applies the actions in the order of the request and appends one
-// result for each to results. refused[i], where there is one, is the answer of
+// Apply applies the actions in the order of the request and returns one result for
+// each. refused[i], where there is one, is the answer of
 // action i instead of applying it; refused may be nil.
 //
 // The actions were read by a definition that a PUT may have replaced since. A
 // merge meets documents written by the newer one, so that is what counts here;
 // it knows every field of the older one, by the same ordinal.
-func (s *Server) applyBatch(ix *index, x *exchange, actions []batch.Action, refused []batch.Result, results []batch.Result) []batch.Result {
+func (ix *Index) Apply(from *Origin, actions []batch.Action, refused []batch.Result) []batch.Result {
+	results := make([]batch.Result, 0, len(actions))
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	sc, now := ix.schema.Load(), time.Now()
-	x.origin.decided = now
+	from.decided = now
 	for i := range actions {
 		a := &actions[i]
 		var r batch.Result
 		if refused != nil && refused[i].Status != 0 {
 			r = refused[i]
 		} else {
-			r.Status, r.Message = s.apply(ix, sc, a, now)
+			r.Status, r.Message = ix.applyOne(sc, a, now)
 		}
 		r.Key = a.Key
 		results = append(results, r)
-		ix.changes.add(a.Key, a.Type, r.Status, x.origin, a.Data)
+		ix.changes.add(a.Key, a.Type, r.Status, from, a.Data)
 	}
 	return results
 }
 
-// apply applies one action. ix.mu must be held.
-func (s *Server) apply(ix *index, sc *schema.Index, a *batch.Action, now time.Time) (status int, message string) {
+// Restore stores a document that is visible at once, whatever the lag. All of those
+// come before the index is shared.
+func (ix *Index) Restore(a *batch.Action) (status int, message string) {
+	return ix.applyOne(ix.schema.Load(), a, time.Time{})
+}
+
+// applyOne applies one action. ix.mu must be held.
+func (ix *Index) applyOne(sc *schema.Index, a *batch.Action, now time.Time) (status int, message string) {
 	if a.Type == models.ActionTypeDelete {
 		ix.remove(a.Key, now)
 		return http.StatusOK, ""
@@ -61,7 +68,7 @@ func (s *Server) apply(ix *index, sc *schema.Index, a *batch.Action, now time.Ti
 		}
 	case !found && a.Type == models.ActionTypeMerge:
 		return http.StatusNotFound, batch.DocumentMessage(http.StatusNotFound)
-	case !found && s.opts.DocumentQuota > 0 && int64(len(ix.live)) >= s.opts.DocumentQuota:
+	case !found && ix.quota > 0 && int64(len(ix.live)) >= ix.quota:
 		return http.StatusTooManyRequests, batch.DocumentMessage(http.StatusTooManyRequests)
 	case a.Type != models.ActionTypeUpload:
 		data = slices.Clone(data) // it is the parser's
