@@ -87,7 +87,8 @@ var Rules = []Rule{
 	{Folder: "search/searchtest/internal/routing", May: []string{"./internal/apiversion", "./search/searchtest/internal/reply"}, Never: []string{azure, stemmers}},
 	{Folder: "search/searchtest/internal/schema", May: []string{"./internal/apiversion", "./internal/refusal", "./search/searchtest/internal/..."}, Never: []string{azure}},
 	{Folder: "search/searchtest/internal/shape", May: []string{"./internal/apiversion", "./internal/refusal", "./search/searchtest/internal/reply"}, Never: []string{azure, stemmers}},
-	{Folder: "search/searchtest/internal/store", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure}},
+	{Folder: "search/searchtest/internal/resources", May: []string{"./internal/apiversion", "./internal/refusal", "./search/searchtest/internal/..."}, Never: []string{azure}},
+	{Folder: "search/searchtest/internal/store", May: []string{"./models/...", "./internal/apiversion", "./search/searchtest/internal/..."}, Never: []string{azure}},
 	{Folder: "search/searchtest/internal/...", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure, stemmers}},
 	// It uses the stemmers only through its subpackage analysis.
 	{Folder: "search/searchtest/internal/textindex", May: []string{"./search/searchtest/internal/..."}, Never: []string{azure}},

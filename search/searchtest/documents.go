@@ -29,7 +29,7 @@ func init() {
 
 // indexDocuments answers POST …/docs/search.index.
 func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt routing.Route, x *exchange) {
-	ix, missing := s.requestedIndex(rt)
+	ix, missing := s.kept.RequestedIndex(rt)
 	if missing != nil {
 		reply.WriteError(w, r, missing)
 		return
@@ -72,7 +72,7 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt routi
 
 // getDocument answers GET …/docs('key').
 func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt routing.Route, x *exchange) {
-	ix, missing := s.requestedIndex(rt)
+	ix, missing := s.kept.RequestedIndex(rt)
 	if missing != nil {
 		reply.WriteError(w, r, missing)
 		return
@@ -88,7 +88,7 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt routing.
 
 // countDocuments answers GET …/docs/$count.
 func (s *Server) countDocuments(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
-	ix, missing := s.requestedIndex(rt)
+	ix, missing := s.kept.RequestedIndex(rt)
 	if missing != nil {
 		reply.WriteError(w, r, missing)
 		return

@@ -5,14 +5,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 )
 
 // caller makes requests to a server, by address and headers.
@@ -285,52 +280,4 @@ func TestCreateIndexReportsWhatTheServiceSays(t *testing.T) {
 	require.NoError(t, c.srv.CreateIndex(small))
 	require.ErrorContains(t, c.srv.CreateIndex([]byte(small)), "already exists")
 	require.ErrorContains(t, c.srv.CreateIndex(map[string]any{"name": "x1", "fields": []any{}}), "Found 0 key fields in index 'x1'")
-}
-
-// TestOneOfManyCreatorsWinsConcurrentSafe: an index is created once, and its
-// tags never repeat, however many create and update it at a time.
-func TestOneOfManyCreatorsWinsConcurrentSafe(t *testing.T) {
-	srv := NewServer(nil)
-	const callers = 16
-	var mu sync.Mutex
-	created, conditional, tags := 0, 0, map[string]bool{}
-	put := func(condition http.Header) (*schema.Index, bool) {
-		sc, serr := schema.Compile([]byte(small), latest)
-		if serr != nil {
-			t.Error(serr)
-			return nil, false
-		}
-		srv.mu.Lock()
-		_, serr = indexKind.put(srv, &srv.catalog, sc, condition, routing.Route{Version: latest})
-		srv.mu.Unlock()
-		mu.Lock()
-		defer mu.Unlock()
-		if serr != nil {
-			return sc, false
-		}
-		assert.False(t, tags[sc.ETag], "a tag was given out twice")
-		tags[sc.ETag] = true
-		return sc, true
-	}
-	var wg sync.WaitGroup
-	for range callers {
-		wg.Go(func() {
-			_, serr := srv.addIndex([]byte(small), latest)
-			mu.Lock()
-			if serr == nil {
-				created++
-			}
-			mu.Unlock()
-			sc, ok := put(nil)
-			assert.True(t, ok)
-			if _, ok := put(http.Header{"If-Match": {`"` + sc.ETag + `"`}}); ok {
-				mu.Lock()
-				conditional++
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	require.Equal(t, 1, created)
-	require.Positive(t, conditional, "the last unconditional change of all was followed by its caller's conditional one")
 }

@@ -3,7 +3,6 @@ package searchtest
 import (
 	"encoding/json"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/resources"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
@@ -126,16 +126,19 @@ func (s *Server) Requests() []RequestRecord {
 
 // IndexNames returns the names of all indexes, sorted.
 func (s *Server) IndexNames() []string {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Sorted(maps.Keys(s.indexes))
+	indexes, _ := s.kept.Everything()
+	names := make([]string, len(indexes))
+	for i, ix := range indexes {
+		names[i] = ix.Name
+	}
+	return names
 }
 
 // IndexDefinition returns the definition of an index as the service would show it
 // today, with all defaults and without metadata. It is false if there is no index
 // of that name.
 func (s *Server) IndexDefinition(name string) (json.RawMessage, bool) {
-	ix, ok := s.lookupIndex(name)
+	ix, ok := s.kept.LookupIndex(name)
 	if !ok {
 		return nil, false
 	}
@@ -146,14 +149,13 @@ func (s *Server) IndexDefinition(name string) (json.RawMessage, bool) {
 // name, as the service would show it today. A kind without definitions is left out.
 func (s *Server) Definitions() map[string]map[string]json.RawMessage {
 	all := make(map[string]map[string]json.RawMessage)
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, k := range listedKinds {
-		for _, res := range k.list(&s.catalog) {
-			if all[k.snapshotName()] == nil {
-				all[k.snapshotName()] = make(map[string]json.RawMessage)
+	_, lists := s.kept.Everything()
+	for i, k := range resources.ListedKinds {
+		for _, res := range lists[i] {
+			if all[k.SnapshotName()] == nil {
+				all[k.SnapshotName()] = make(map[string]json.RawMessage)
 			}
-			all[k.snapshotName()][res.Name] = res.AppendDefinition(nil, latest, "")
+			all[k.SnapshotName()][res.Name] = res.AppendDefinition(nil, latest, "")
 		}
 	}
 	return all
@@ -172,7 +174,7 @@ type IndexVersion struct {
 // IndexVersion returns the state of an index. VisibilityLag does not hide anything
 // from it. It is false if there is no index of that name.
 func (s *Server) IndexVersion(name string) (IndexVersion, bool) {
-	ix, ok := s.lookupIndex(name)
+	ix, ok := s.kept.LookupIndex(name)
 	if !ok {
 		return IndexVersion{}, false
 	}
@@ -184,7 +186,7 @@ func (s *Server) IndexVersion(name string) (IndexVersion, bool) {
 // DocumentKeys returns the keys of Documents in the order of writing, the one that
 // was written last at the end.
 func (s *Server) DocumentKeys(index string) []string {
-	ix, ok := s.lookupIndex(index)
+	ix, ok := s.kept.LookupIndex(index)
 	if !ok {
 		return nil
 	}
@@ -200,7 +202,7 @@ func (s *Server) DocumentKeys(index string) []string {
 // form of a lookup without metadata but with fields that are not retrievable.
 // VisibilityLag does not hide any. It is nil if there is no such index.
 func (s *Server) Documents(index string) map[string]json.RawMessage {
-	ix, ok := s.lookupIndex(index)
+	ix, ok := s.kept.LookupIndex(index)
 	if !ok {
 		return nil
 	}
@@ -215,7 +217,7 @@ func (s *Server) Documents(index string) map[string]json.RawMessage {
 
 // Document returns one document in the form of Documents.
 func (s *Server) Document(index, key string) (json.RawMessage, bool) {
-	ix, ok := s.lookupIndex(index)
+	ix, ok := s.kept.LookupIndex(index)
 	if !ok {
 		return nil, false
 	}
@@ -229,7 +231,7 @@ func (s *Server) Document(index, key string) (json.RawMessage, bool) {
 // DocumentCount returns how many documents were written to the index, 0 if there
 // is no such index. VisibilityLag does not hide any.
 func (s *Server) DocumentCount(index string) int64 {
-	ix, ok := s.lookupIndex(index)
+	ix, ok := s.kept.LookupIndex(index)
 	if !ok {
 		return 0
 	}
@@ -252,7 +254,7 @@ func (s *Server) Changes(index string) []Change {
 }
 
 func (s *Server) changes(name string, of func(*store.Index) []store.Change) []Change {
-	ix, ok := s.lookupIndex(name)
+	ix, ok := s.kept.LookupIndex(name)
 	if !ok {
 		return nil
 	}

@@ -79,7 +79,7 @@ func BenchmarkDocumentKeys(b *testing.B) {
 	const documents = 300_000
 	srv := NewServer(nil)
 	require.NoError(b, srv.CreateIndex(`{"name":"types","fields":[{"name":"id","type":"Edm.String","key":true}]}`))
-	ix, _ := srv.lookupIndex("types")
+	ix, _ := srv.kept.LookupIndex("types")
 	for i := range documents {
 		ix.Restore(&batch.Action{Key: "document-" + strconv.Itoa(i), Type: models.ActionTypeUpload, Data: []byte{0}})
 	}

@@ -36,7 +36,7 @@ func init() {
 // queried answers the requests for a kind of query.
 func queried(answer func(*query.Request) (status int, body []byte, err *reply.Error)) handler {
 	return func(s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, x *exchange) {
-		ix, err := s.requestedIndex(rt)
+		ix, err := s.kept.RequestedIndex(rt)
 		if err != nil {
 			reply.WriteError(w, r, err)
 			return
@@ -54,24 +54,21 @@ func queried(answer func(*query.Request) (status int, body []byte, err *reply.Er
 func (s *Server) asked(ix *store.Index, r *http.Request, rt routing.Route, x *exchange) *query.Request {
 	return &query.Request{
 		HTTP: r, Route: rt, Body: x.body,
-		Read: ix.Read, Synonyms: s.synonyms, Resolve: s.opts.Reader,
+		Read: ix.Read, Synonyms: s.kept.Synonyms, Resolve: s.opts.Reader,
 		StandIn: s.opts.SemanticStandIn, Failure: x.fault.FailsRanking(),
 	}
 }
 
 // analyzeText answers POST /indexes('x')/search.analyze.
-func (s *Server) analyzeText(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
+func (s *Server) analyzeText(w http.ResponseWriter, r *http.Request, rt routing.Route, x *exchange) {
 	// Documented: not by the name of an alias.
-	ix, ok := s.lookupIndex(rt.Index)
+	ix, ok := s.kept.LookupIndex(rt.Index)
 	if !ok {
-		reply.WriteError(w, r, s.noSuchIndex(rt.Index))
+		reply.WriteError(w, r, s.kept.NoSuchIndex(rt.Index))
 		return
 	}
-	body, err := readAll(r)
-	if err == nil {
-		context := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.Version, "AnalyzeResult"))
-		body, err = query.Analyze(ix.Definition(), body, context, rt.Version)
-	}
+	context := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.Version, "AnalyzeResult"))
+	body, err := query.Analyze(ix.Definition(), x.body, context, rt.Version)
 	if err != nil {
 		reply.WriteError(w, r, err)
 		return

@@ -145,7 +145,7 @@ func setUp(t *testing.T, srv *Server, rec recording) {
 		return
 	}
 	definition := testdata(t, "recordings/testdata/"+file)
-	_, serr := srv.addIndex(definition, rt.Version)
+	_, serr := srv.kept.AddIndex(definition, rt.Version)
 	require.Nil(t, serr, "%s: %s", file, serr)
 	if python && documents {
 		upload := exchangeRecord{

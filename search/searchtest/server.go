@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/faults"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/resources"
 )
 
 // Server is an emulated search service. All methods may be called from any
@@ -19,16 +20,14 @@ type Server struct {
 	logger *slog.Logger
 	bucket faults.Bucket // the capacity of the faults script or else of the options
 
-	etags  atomic.Uint64 // the last number given out by newETag
-	serial atomic.Uint64 // the number of the last request
+	kept   *resources.Service // indexes with their documents, synonym maps and so on
+	serial atomic.Uint64      // the number of the last request
 	faults atomic.Pointer[faults.State]
 	newer  sync.Map // api-versions that the log was warned of
 	log    requestLog
 
-	// mu guards the fields below. Documents have their own lock, one an index:
-	// see index.
+	// mu guards the fields below.
 	mu           sync.RWMutex
-	catalog      // indexes, synonym maps and aliases
 	interceptors []interceptor
 	listening    *listening
 	identity     *identity // of the last ListenTLS
@@ -41,10 +40,10 @@ type Server struct {
 func NewServer(opts *Options) *Server {
 	o := opts.withDefaults()
 	s := &Server{
-		opts:    o,
-		logger:  o.Logger,
-		log:     requestLog{limit: o.KeepRequests},
-		catalog: newCatalog(),
+		opts:   o,
+		logger: o.Logger,
+		log:    requestLog{limit: o.KeepRequests},
+		kept:   resources.NewService(o.ServiceName, o.StrictAnalysis, o.stored()),
 	}
 	s.bucket.Set(o.Capacity.parsed(), time.Now())
 	return s
@@ -108,7 +107,7 @@ func (s *Server) CreateIndex(definition any) error {
 			return fmt.Errorf("index definition: %w", err)
 		}
 	}
-	if _, err := s.addIndex(body, latest); err != nil {
+	if _, err := s.kept.AddIndex(body, latest); err != nil {
 		return fmt.Errorf("create index: %s", err.Message)
 	}
 	return nil
@@ -143,12 +142,4 @@ func (s *Server) SetFaults(f *Faults) {
 	defer s.mu.Unlock()
 	s.faults.Store(st)
 	s.bucket.Set(capacity.parsed(), time.Now())
-}
-
-// newETag returns a new entity tag in the bare form, for example
-// `0x8D84B88FBE4789D`: quotes and the W/ of the header are the caller's.
-func (s *Server) newETag() string {
-	// Real tags are the time in ticks. Ours count up, so that runs are
-	// repeatable and two changes in one instant of a synctest bubble differ.
-	return fmt.Sprintf("0x8D%013X", 0x84B88FBE40000+s.etags.Add(1))
 }

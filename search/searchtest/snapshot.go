@@ -9,9 +9,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/query"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/resources"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
@@ -56,23 +55,13 @@ import (
 // any document. Errors are those of w.
 func (s *Server) Snapshot(w io.Writer) error {
 	p := snapshotWriter{w: bufio.NewWriter(w)}
-	s.mu.RLock()
-	indexes := make([]*store.Index, 0, len(s.indexes))
-	for _, name := range sortedKeys(s.indexes) {
-		indexes = append(indexes, s.indexes[name])
-	}
-	lists := make([][]*shape.Resource, len(listedKinds))
-	for i, k := range listedKinds {
-		lists[i] = k.list(&s.catalog)
-	}
-	s.mu.RUnlock()
-
+	indexes, lists := s.kept.Everything()
 	p.text("{\n  \"indexes\": ")
 	p.list(2, len(indexes), func(i int) { p.index(indexes[i]) })
-	for i, k := range listedKinds {
-		if list := lists[i]; len(list) > 0 || k.alwaysSaved() {
-			p.text(",\n  " + strconv.Quote(k.snapshotName()) + ": ")
-			p.list(2, len(list), func(i int) { p.line(appendGiven(nil, list[i].Object, everyMember)) })
+	for i, k := range resources.ListedKinds {
+		if list := lists[i]; len(list) > 0 || k.AlwaysSaved() {
+			p.text(",\n  " + strconv.Quote(k.SnapshotName()) + ": ")
+			p.list(2, len(list), func(i int) { p.line(shape.AppendGiven(nil, list[i].Object, everyMember)) })
 		}
 	}
 	p.text("\n}\n")
@@ -109,15 +98,15 @@ func (p *snapshotWriter) definition(sc *schema.Index) {
 	separator := "\n"
 	for i := range sc.Object.Shape.Members {
 		m, value := &sc.Object.Shape.Members[i], sc.Object.Values[i]
-		if !showsGiven(sc.Object, i, sc.Parsed.Version) {
+		if !shape.ShowsGiven(sc.Object, i, sc.Parsed.Version) {
 			continue
 		}
 		p.text(separator + "        \"" + m.Name + "\": ")
 		separator = ",\n"
 		if list, ok := value.([]any); ok && m.Kind == shape.KindObjects {
-			p.list(8, len(list), func(i int) { p.line(appendGivenValue(nil, m, list[i], sc.Parsed.Version)) })
+			p.list(8, len(list), func(i int) { p.line(shape.AppendGivenValue(nil, m, list[i], sc.Parsed.Version)) })
 		} else {
-			p.line(appendGivenValue(nil, m, value, sc.Parsed.Version))
+			p.line(shape.AppendGivenValue(nil, m, value, sc.Parsed.Version))
 		}
 	}
 	p.text("\n      }")
@@ -156,56 +145,6 @@ func (p *snapshotWriter) indent(n int) {
 	for range n {
 		_ = p.w.WriteByte(' ')
 	}
-}
-
-// showsGiven reports whether a snapshot has the i-th member of an object: the
-// request had it, and it is neither a secret nor unknown to that version.
-func showsGiven(o *shape.Object, i int, version apiversion.Version) bool {
-	m := &o.Shape.Members[i]
-	return o.Given[i] && version.Has(m.Needs) && !m.Secret && (o.Shape.Writes == nil || o.Shape.Writes(o, m.Name))
-}
-
-// appendGiven appends the members of an object that the request had.
-func appendGiven(dst []byte, o *shape.Object, version apiversion.Version) []byte {
-	dst = append(dst, '{')
-	first := true
-	for i := range o.Shape.Members {
-		if !showsGiven(o, i, version) {
-			continue
-		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = reply.AppendString(dst, o.Shape.Members[i].Name)
-		dst = append(dst, ':')
-		dst = appendGivenValue(dst, &o.Shape.Members[i], o.Values[i], version)
-	}
-	if o.Others != nil {
-		dst = shape.AppendOpenMembers(dst, o.Others, shape.OmitSecrets, first)
-	}
-	return append(dst, '}')
-}
-
-// appendGivenValue appends a value of member m.
-func appendGivenValue(dst []byte, m *shape.Property, value any, version apiversion.Version) []byte {
-	if m.Kind == shape.KindAny {
-		return shape.AppendOpen(dst, value, shape.OmitSecrets)
-	}
-	switch v := value.(type) {
-	case *shape.Object:
-		return appendGiven(dst, v, version)
-	case []any:
-		dst = append(dst, '[')
-		for i, e := range v {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendGivenValue(dst, m, e, version)
-		}
-		return append(dst, ']')
-	}
-	return shape.AppendValue(dst, m.Kind, value, version)
 }
 
 // appendReadable appends JSON with the characters themselves in place of the

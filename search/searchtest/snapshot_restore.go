@@ -4,16 +4,18 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/resources"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
@@ -37,14 +39,12 @@ func (s *Server) Restore(r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	p := snapshotReader{Scanner: wire.Scanner{Data: bytes.TrimPrefix(data, []byte("\ufeff"))}, s: s, catalog: newCatalog()}
+	p := snapshotReader{Scanner: wire.Scanner{Data: bytes.TrimPrefix(data, []byte("\ufeff"))}, s: s, catalog: resources.NewCatalog()}
 	if !p.read() {
 		line, column := p.place()
 		return fmt.Errorf("snapshot: line %d, column %d: %s", line, column, p.reason)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.catalog = p.catalog
+	s.kept.Replace(p.catalog)
 	return nil
 }
 
@@ -66,7 +66,7 @@ func (s *Server) RestoreFile(name string) error {
 type snapshotReader struct {
 	wire.Scanner
 	s       *Server
-	catalog catalog
+	catalog resources.Catalog
 
 	at     int
 	reason string
@@ -95,8 +95,8 @@ func (p *snapshotReader) place() (line, column int) {
 // are and reads them in the order of need.
 func (p *snapshotReader) read() bool {
 	lists := map[string]int{"indexes": -1}
-	for _, k := range listedKinds {
-		lists[k.snapshotName()] = -1
+	for _, k := range resources.ListedKinds {
+		lists[k.SnapshotName()] = -1
 	}
 	if !p.members(lists) {
 		return false
@@ -107,8 +107,8 @@ func (p *snapshotReader) read() bool {
 	if !p.list(lists["indexes"], p.index) {
 		return false
 	}
-	for _, k := range listedKinds {
-		if !p.list(lists[k.snapshotName()], func() bool { return k.restore(p) }) {
+	for _, k := range resources.ListedKinds {
+		if !p.list(lists[k.SnapshotName()], func() bool { return p.definition(k) }) {
 			return false
 		}
 	}
@@ -140,7 +140,7 @@ func (p *snapshotReader) members(starts map[string]int) bool {
 		start, known := starts[name]
 		switch {
 		case !known:
-			return p.refuse(at, fmt.Sprintf("the member %q is unknown: it must be one of %s", name, strings.Join(sortedKeys(starts), ", ")))
+			return p.refuse(at, fmt.Sprintf("the member %q is unknown: it must be one of %s", name, strings.Join(slices.Sorted(maps.Keys(starts)), ", ")))
 		case start >= 0:
 			return p.refuse(at, fmt.Sprintf("the member %q is there twice", name))
 		}
@@ -190,17 +190,13 @@ func (p *snapshotReader) value(start int) []byte {
 	return p.Data[start:sc.Pos]
 }
 
-// restore reads a definition of the kind.
-func (k *resourceKind[T]) restore(p *snapshotReader) bool {
+// definition reads a definition of a kind.
+func (p *snapshotReader) definition(k resources.ListedKind) bool {
 	p.Peek()
 	start := p.Pos
 	text := p.value(start)
 	p.Pos += len(text)
-	next, err := k.parse(p.s, text, everyMember)
-	if err == nil {
-		err = k.add(p.s, &p.catalog, next, routing.Route{Version: everyMember})
-	}
-	if err != nil {
+	if err := k.Restore(p.s.kept, &p.catalog, text); err != nil {
 		return p.refuse(start, err.Reason())
 	}
 	return true
@@ -225,16 +221,10 @@ func (p *snapshotReader) index() bool {
 			return p.refuse(at, "the api-version is unknown: it must be a string with one of "+supportedVersions)
 		}
 	}
-	sc, err := parseIndex(p.s, p.value(parts["definition"]), version)
+	ix, err := p.s.kept.RestoreIndex(&p.catalog, p.value(parts["definition"]), version)
 	if err != nil {
 		return p.refuse(parts["definition"], err.Message)
 	}
-	if p.catalog.indexes[sc.Name] != nil {
-		return p.refuse(parts["definition"], "there are two indexes named '"+sc.Name+"'")
-	}
-	sc.ETag = p.s.newETag()
-	ix := store.New(sc, p.s.opts.stored())
-	p.catalog.indexes[sc.Name] = ix
 	if !p.documents(ix, parts["documents"]) {
 		return false
 	}

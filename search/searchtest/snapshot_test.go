@@ -104,8 +104,8 @@ func TestSnapshotsTakeEveryTypeAndEveryVersionThereAndBack(t *testing.T) {
 	require.Equal(t, p.IndexNames(), other.IndexNames())
 	require.Equal(t, p.Documents("types"), other.Documents("types"))
 	for _, name := range p.IndexNames() {
-		a, _ := p.lookupIndex(name)
-		b, _ := other.lookupIndex(name)
+		a, _ := p.kept.LookupIndex(name)
+		b, _ := other.kept.LookupIndex(name)
 		require.Equal(t, string(a.Definition().Definition), string(b.Definition().Definition))
 		for _, doc := range a.All() {
 			require.Equal(t, doc.Data, b.Written(doc.Key), "in stored form")

@@ -23,7 +23,7 @@ func TestAMergeReadBeforeAFieldWasAddedKeepsThatField(t *testing.T) {
 	defer s.Close()
 	const old = `{"name":"stale","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"a","type":"Edm.String"}`
 	require.NoError(t, s.CreateIndex(old+`]}`))
-	ix, _ := s.lookupIndex("stale")
+	ix, _ := s.kept.LookupIndex("stale")
 	parse := func(body string) *batch.Parser {
 		p := batch.NewParser([]byte(body), ix.Definition(), latest, s.opts.limits())
 		require.Nil(t, p.Parse())

@@ -52,7 +52,7 @@ func TestSynonymMapsThatAreRefused(t *testing.T) {
 		"a name that is too long":   {`{"name":"` + strings.Repeat("x", 129) + `","format":"solr","synonyms":""}`, "between 1 and 128 characters"},
 		"two arrows":                {`{"name":"x","format":"solr","synonyms":"a,b\nc => d => e"}`, "Syntax error in line 2: 'c => d => e'. Only one explicit mapping (=>) can be specified in a synonym rule."},
 		"an arrow to nothing":       {`{"name":"x","format":"solr","synonyms":"a =>"}`, "Syntax error in line 1"},
-		"rules without end":         {`{"name":"x","format":"solr","synonyms":"` + strings.Repeat(`a,b\n`, maxSynonymRules+1) + `"}`, "At most 20000 are allowed"},
+		"rules without end":         {`{"name":"x","format":"solr","synonyms":"` + strings.Repeat(`a,b\n`, 20_000+1) + `"}`, "At most 20000 are allowed"},
 		"no JSON":                   {`{"name":`, "Invalid JSON"},
 		"a list of maps":            {`[` + names + `]`, "A 'StartObject' node was expected"},
 		"an encryption key of text": {`{"name":"x","format":"solr","synonyms":"","encryptionKey":"k"}`, "'StartObject' node was expected"},
@@ -68,7 +68,7 @@ func TestSynonymMapsThatAreRefused(t *testing.T) {
 func TestRulesThatMayBeThere(t *testing.T) {
 	for name, rules := range map[string]string{
 		"none": "", "comments": `# a\n\n a, b`, "only commas": `a, b\n,\n ,, `, "a word alone": "a", "Windows' line ends": `a, b\r\nc => d\r\n`,
-		"as many as there may be": strings.Repeat(`a,b\n`, maxSynonymRules),
+		"as many as there may be": strings.Repeat(`a,b\n`, 20_000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCaller(t)
@@ -115,14 +115,14 @@ func TestFieldsNameSynonymMapsThatExist(t *testing.T) {
 
 func TestQueriesSeeTheRulesOfTheMoment(t *testing.T) {
 	c := newCaller(t)
-	_, _, found := c.srv.synonyms("names")
+	_, _, found := c.srv.kept.Synonyms("names")
 	require.False(t, found)
 	c.call("POST", "/synonymmaps", names).want(t, 201, "")
-	before, first, found := c.srv.synonyms("names")
+	before, first, found := c.srv.kept.Synonyms("names")
 	require.True(t, found)
 	require.Equal(t, 1, before.Len())
 	c.call("PUT", "/synonymmaps('names')", `{"name":"names","format":"solr","synonyms":"a,b\nc,d"}`).want(t, 200, "")
-	after, second, found := c.srv.synonyms("names")
+	after, second, found := c.srv.kept.Synonyms("names")
 	require.True(t, found)
 	require.Equal(t, 2, after.Len())
 	require.NotEqual(t, first, second)

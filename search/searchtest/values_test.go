@@ -173,7 +173,7 @@ func TestEscapesMeanWhatTheyStandFor(t *testing.T) {
 
 func TestActionsAboveTheLimitAreOnlyCounted(t *testing.T) {
 	p := newProbe(t, nil)
-	ix, _ := p.lookupIndex("types")
+	ix, _ := p.kept.LookupIndex("types")
 	body := `{"value":[{"id":"1"}` + strings.Repeat(`,{"id":"1"}`, 1000) + strings.Repeat(",0", 100_000) + `]}`
 	parser := batch.NewParser([]byte(body), ix.Definition(), latest, p.opts.limits())
 	serr := parser.Parse()

@@ -1,5 +1,5 @@
 // Package batch is for the body of an index-documents request: it turns one into actions, with each document in stored
-// form, and says what is wrong with one, and what becomes of each action, in the words of the service.
+// form, and says what is wrong with one, and the outcome of each action, in the words of the service.
 package batch
 
 import (

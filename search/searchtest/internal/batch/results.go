@@ -16,7 +16,7 @@ const (
 	messageBusy     = "The search service is too busy to process this document. Please try again later."
 )
 
-// Result is what becomes of one action.
+// Result is the outcome of one action.
 type Result struct {
 	Key     string
 	Status  int
@@ -26,8 +26,8 @@ type Result struct {
 // Failed reports whether the action was not applied.
 func (r Result) Failed() bool { return r.Status >= 300 }
 
-// DocumentMessage is what the service says about a document refused with that
-// status, as far as it always says the same.
+// DocumentMessage returns the words of the service about a document refused with
+// that status, as far as they are always the same.
 func DocumentMessage(status int) string {
 	switch status {
 	case http.StatusNotFound:

@@ -45,7 +45,7 @@ func (b *Bucket) Set(c *Capacity, now time.Time) {
 	b.documents, b.bytes = documents, bytes
 }
 
-// full is what the bucket holds at most. b.mu must be held.
+// full returns the most that the bucket holds. b.mu must be held.
 func (b *Bucket) full() (documents, bytes float64) {
 	burst := b.capacity.Burst.Seconds()
 	return b.capacity.DocumentsPerSecond * burst, b.capacity.BytesPerSecond * burst

@@ -1,4 +1,5 @@
-// Package faults is for what goes wrong on purpose: it reads and checks scripts, and carries them out request by request.
+// Package faults is for what goes wrong on purpose: it reads and checks scripts, and carries them out, a request after
+// another.
 package faults
 
 import "time"
@@ -40,7 +41,7 @@ type Document struct {
 	Message    string
 }
 
-// Capacity is how fast a service takes documents.
+// Capacity is the rate at which a service takes documents.
 type Capacity struct {
 	DocumentsPerSecond, BytesPerSecond float64
 	Burst                              time.Duration

@@ -239,8 +239,8 @@ func setRetryAfter(h http.Header, after time.Duration, form string) {
 	}
 }
 
-// countActions counts the actions in a body for rules about their number; what
-// is no batch has none.
+// countActions counts the actions in a body for rules about their number; a body
+// that is not a batch has none.
 func countActions(body []byte) int {
 	sc := wire.Scanner{Data: bytes.TrimPrefix(body, []byte("\ufeff"))}
 	if !sc.Expect('{') {
@@ -272,7 +272,7 @@ func countActions(body []byte) int {
 	}
 }
 
-// faultMessage is what an answer with that status says if a rule does not.
+// faultMessage returns the text of an answer with that status, for rules without one.
 func faultMessage(status int) string {
 	switch status {
 	case http.StatusBadRequest:

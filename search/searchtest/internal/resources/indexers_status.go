@@ -1,4 +1,4 @@
-package searchtest
+package resources
 
 import (
 	"net/http"
@@ -13,17 +13,14 @@ import (
 )
 
 func init() {
-	action := func(name Operation, verb string, needs apiversion.Capability, serve handler) {
-		register(operation{name: name, needs: needs, serve: serve, routes: []string{"POST /indexers/{name}/search." + verb, "POST /indexers/{name}/" + verb}})
+	action := func(name, verb string, needs apiversion.Capability, serve Handler) {
+		offer(name, needs, false, serve, "POST /indexers/{name}/search."+verb, "POST /indexers/{name}/"+verb)
 	}
-	action("runIndexer", "run", 0, (*Server).runIndexer)
-	action("resetIndexer", "reset", 0, (*Server).resetIndexer)
-	action("resyncIndexer", "resync", apiversion.Resync, (*Server).resyncIndexer)
-	action("resetDocuments", "resetdocs", apiversion.ResetDocuments, (*Server).resetDocuments)
-	register(operation{
-		name: "indexerStatus", serve: (*Server).indexerStatus,
-		routes: []string{"GET /indexers/{name}/search.status", "GET /indexers/{name}/status"},
-	})
+	action("runIndexer", "run", 0, (*Service).runIndexer)
+	action("resetIndexer", "reset", 0, (*Service).resetIndexer)
+	action("resyncIndexer", "resync", apiversion.Resync, (*Service).resyncIndexer)
+	action("resetDocuments", "resetdocs", apiversion.ResetDocuments, (*Service).resetDocuments)
+	offer("indexerStatus", 0, false, (*Service).indexerStatus, "GET /indexers/{name}/search.status", "GET /indexers/{name}/status")
 }
 
 // execution is something that an indexer has done.
@@ -44,14 +41,14 @@ const notRun = "searchtest does not run indexers: no document was read or indexe
 
 // at calls change for the indexer of the request, under the lock, and answers with
 // status if there is one.
-func (s *Server) at(w http.ResponseWriter, r *http.Request, rt routing.Route, status int, change func(x *indexer)) {
-	s.mu.Lock()
+func (s *Service) at(w http.ResponseWriter, r *http.Request, rt routing.Route, status int, change func(x *indexer)) {
+	s.lock.Lock()
 	x := s.indexers[rt.Name]
 	if x != nil {
 		change(x)
 		x.executions = x.executions[:min(len(x.executions), keptExecutions)]
 	}
-	s.mu.Unlock()
+	s.lock.Unlock()
 	if x == nil {
 		reply.WriteError(w, r, noSuchIndexer(s, rt.Name))
 		return
@@ -61,14 +58,14 @@ func (s *Server) at(w http.ResponseWriter, r *http.Request, rt routing.Route, st
 
 // runIndexer answers POST …/search.run. The reply is that of the service; the run
 // fails a moment later, so that whoever waits for its end sees why there was none.
-func (s *Server) runIndexer(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
+func (s *Service) runIndexer(w http.ResponseWriter, r *http.Request, rt routing.Route) {
 	s.at(w, r, rt, http.StatusAccepted, func(x *indexer) {
 		x.executions = slices.Insert(x.executions, 0, execution{"transientFailure", time.Now().Add(runDelay)})
 	})
 }
 
 // resetIndexer answers POST …/search.reset.
-func (s *Server) resetIndexer(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
+func (s *Service) resetIndexer(w http.ResponseWriter, r *http.Request, rt routing.Route) {
 	s.at(w, r, rt, http.StatusNoContent, func(x *indexer) {
 		x.executions = slices.Insert(x.executions, 0, execution{"reset", time.Now()})
 	})
@@ -77,20 +74,20 @@ func (s *Server) resetIndexer(w http.ResponseWriter, r *http.Request, rt routing
 var resyncShape = shape.Shape{TypeName: "IndexerResyncBody", Members: []shape.Property{shape.Texts("options").Must().Among("permissions")}}
 
 // resyncIndexer answers POST …/search.resync.
-func (s *Server) resyncIndexer(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
+func (s *Service) resyncIndexer(w http.ResponseWriter, r *http.Request, rt routing.Route) {
 	s.marked(w, r, rt, &resyncShape)
 }
 
 var resetDocumentsShape = shape.Shape{TypeName: "DocumentKeysOrIds", Members: []shape.Property{shape.Texts("documentKeys"), shape.Texts("datasourceDocumentIds")}}
 
 // resetDocuments answers POST …/search.resetdocs.
-func (s *Server) resetDocuments(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
+func (s *Service) resetDocuments(w http.ResponseWriter, r *http.Request, rt routing.Route) {
 	s.marked(w, r, rt, &resetDocumentsShape)
 }
 
 // marked answers a request that says what the next run does, which there is none of:
 // what it says is checked.
-func (s *Server) marked(w http.ResponseWriter, r *http.Request, rt routing.Route, sh *shape.Shape) {
+func (s *Service) marked(w http.ResponseWriter, r *http.Request, rt routing.Route, sh *shape.Shape) {
 	body, err := readAll(r)
 	if err == nil && len(body) > 0 {
 		_, err = shape.NewParser("options", rt.Version).Read(body, sh)
@@ -103,14 +100,14 @@ func (s *Server) marked(w http.ResponseWriter, r *http.Request, rt routing.Route
 }
 
 // indexerStatus answers GET …/search.status.
-func (s *Server) indexerStatus(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
-	s.mu.RLock()
+func (s *Service) indexerStatus(w http.ResponseWriter, r *http.Request, rt routing.Route) {
+	s.lock.RLock()
 	x := s.indexers[rt.Name]
 	var executions []execution
 	if x != nil {
 		executions = slices.Clone(x.executions)
 	}
-	s.mu.RUnlock()
+	s.lock.RUnlock()
 	if x == nil {
 		reply.WriteError(w, r, noSuchIndexer(s, rt.Name))
 		return

@@ -1,4 +1,4 @@
-package searchtest
+package resources
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ func init() { indexerKind.register() }
 // indexer is an indexer with what has happened to it. The emulator does not run it.
 type indexer struct {
 	shape.Resource
-	executions []execution // the latest first, guarded by Server.mu
+	executions []execution // the latest first, guarded by the lock of the service
 }
 
 // indexerKind is how indexers are kept.
@@ -35,7 +35,7 @@ var indexerKind = (&resourceKind[*indexer]{
 	// Recorded: for reading and for deleting alike.
 	absent: noSuchIndexer,
 	gone:   true,
-}).in(func(c *catalog) map[string]*indexer { return c.indexers })
+}).in(func(c *Catalog) map[string]*indexer { return c.indexers })
 
 var indexerShape = shape.Shape{
 	TypeName: "Indexer", Members: []shape.Property{
@@ -73,7 +73,7 @@ var fieldMappingShape = shape.Shape{TypeName: "FieldMapping", Members: []shape.P
 	}}),
 }}
 
-func parseIndexer(_ *Server, body []byte, version apiversion.Version) (*indexer, *reply.Error) {
+func parseIndexer(_ *Service, body []byte, version apiversion.Version) (*indexer, *reply.Error) {
 	p := shape.NewParser("indexer", version)
 	object, err := p.Read(body, &indexerShape)
 	if err != nil {
@@ -98,7 +98,7 @@ func parseIndexer(_ *Server, body []byte, version apiversion.Version) (*indexer,
 }
 
 // checkIndexer checks that what an indexer reads, writes and uses is there.
-func checkIndexer(_ *Server, c *catalog, next, current *indexer, rt routing.Route) *reply.Error {
+func checkIndexer(_ *Service, c *Catalog, next, current *indexer, rt routing.Route) *reply.Error {
 	if current != nil {
 		next.executions = current.executions
 	}
@@ -124,6 +124,6 @@ func checkIndexer(_ *Server, c *catalog, next, current *indexer, rt routing.Rout
 	return shape.NewParser("indexer", rt.Version).RefuseFirst(faults)
 }
 
-func noSuchIndexer(s *Server, name string) *reply.Error {
-	return &reply.Error{Status: http.StatusNotFound, Message: "Indexer '" + name + "' was not found in service '" + s.opts.ServiceName + "'."}
+func noSuchIndexer(s *Service, name string) *reply.Error {
+	return &reply.Error{Status: http.StatusNotFound, Message: "Indexer '" + name + "' was not found in service '" + s.Name + "'."}
 }

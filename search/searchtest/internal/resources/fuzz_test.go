@@ -1,4 +1,4 @@
-package searchtest
+package resources
 
 import (
 	"encoding/json"
@@ -10,22 +10,28 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
-// FuzzSmallDefinitions: no body of a definition other than an index, or of an analyze
-// request, panics, every refusal is a 400 that says something, and what is taken is echoed as
-// a definition that means the same.
+// FuzzSmallDefinitions: no body of a definition other than an index panics, every
+// refusal is a 400 that says something, and what is taken is echoed as a definition
+// that means the same.
 func FuzzSmallDefinitions(f *testing.F) {
 	versions := apiversion.Versions()
 	for n, body := range []string{
-		names, current,
+		`{"name":"names","format":"solr","synonyms":"ritz, palace"}`, `{"name":"current","indexes":["small"]}`,
 		`{"name":"m","format":"solr","synonyms":"a\\,b, c => d\n#x\n,","encryptionKey":{"keyVaultKeyName":"k","keyVaultUri":"u"}}`,
-		`{"name":null}`, `{"name":"a","name":"b"}`, `[`, blobSource, splitSkill, blobIndex, indexKS, oneBase,
+		`{"name":null}`, `{"name":"a","name":"b"}`, `[`,
+		`{"name":"blobs","type":"azureblob","credentials":{"connectionString":"AccountKey=secret"},"container":{"name":"c"}}`,
+		`{"name":"skills","skills":[{"@odata.type":"#Microsoft.Skills.Text.SplitSkill","inputs":[{"name":"text","source":"/document/content"}],"outputs":[{"name":"textItems"}]}]}`,
+		`{"name":"x","dataSourceName":"blobs","targetIndexName":"types","skillsetName":"skills","schedule":{"interval":"PT1H"}}`,
+		`{"name":"ks","kind":"searchIndex","searchIndexParameters":{"searchIndexName":"types"}}`,
+		`{"name":"kb","knowledgeSources":[{"name":"ks"}],"models":[{"kind":"azureOpenAI","azureOpenAIParameters":{"apiKey":"secret","deploymentId":"d"}}]}`,
 		`{"name":"i","dataSourceName":"a","targetIndexName":"b","parameters":{"configuration":{"a":[1,{"key":"x"}]}},"fieldMappings":[{"sourceFieldName":"/a"}],"cache":{"storageConnectionString":"x"}}`,
 	} {
 		f.Add([]byte(body), uint8(n))
 	}
-	srv := NewServer(nil)
+	srv := NewService("searchtest", false, store.Options{})
 	f.Fuzz(func(t *testing.T, body []byte, n uint8) {
 		version := versions[int(n)%len(versions)]
 		refused := func(err *reply.Error) bool {
@@ -61,11 +67,11 @@ func FuzzSmallDefinitions(f *testing.F) {
 			}
 			echo := res.AppendDefinition(nil, version, "")
 			require.True(t, json.Valid(echo), "%s", echo)
-			given := string(appendGiven(nil, res.Object, everyMember))
+			given := string(shape.AppendGiven(nil, res.Object, apiversion.All()))
 			body = []byte(given) // what a snapshot has is the same again, secrets apart
 			again, err := parse()
 			require.Nil(t, err, "%s", given)
-			require.Equal(t, given, string(appendGiven(nil, again.Object, everyMember)))
+			require.Equal(t, given, string(shape.AppendGiven(nil, again.Object, apiversion.All())))
 		}
 	})
 }

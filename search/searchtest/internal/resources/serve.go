@@ -1,4 +1,4 @@
-package searchtest
+package resources
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 
 // serve answers the requests on the definitions of the kind. Routing saw to it that
 // the method is one that the address has.
-func (k *resourceKind[T]) serve(s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
+func (k *resourceKind[T]) serve(s *Service, w http.ResponseWriter, r *http.Request, rt routing.Route) {
 	name := rt.Index + rt.Name // "" for the collection
 	if k.named != nil && r.Method != http.MethodDelete {
 		name = k.named(s, rt)
@@ -35,7 +35,7 @@ func (k *resourceKind[T]) serve(s *Server, w http.ResponseWriter, r *http.Reques
 }
 
 // createResource answers POST /indexes.
-func createResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, k *resourceKind[T]) {
+func createResource[T described](s *Service, w http.ResponseWriter, r *http.Request, rt routing.Route, k *resourceKind[T]) {
 	body, err := readAll(r)
 	var created T
 	if err == nil {
@@ -49,7 +49,7 @@ func createResource[T described](s *Server, w http.ResponseWriter, r *http.Reque
 }
 
 // putResource answers PUT /indexes('x').
-func putResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, name string, k *resourceKind[T]) {
+func putResource[T described](s *Service, w http.ResponseWriter, r *http.Request, rt routing.Route, name string, k *resourceKind[T]) {
 	res, status, err := replaceResource(s, r, rt, name, k)
 	switch {
 	case err != nil:
@@ -66,7 +66,7 @@ func putResource[T described](s *Server, w http.ResponseWriter, r *http.Request,
 
 // replaceResource creates or replaces what has that name by what the body of r
 // says, and returns it with the status that says which of the two it was.
-func replaceResource[T described](s *Server, r *http.Request, rt routing.Route, name string, k *resourceKind[T]) (*shape.Resource, int, *reply.Error) {
+func replaceResource[T described](s *Service, r *http.Request, rt routing.Route, name string, k *resourceKind[T]) (*shape.Resource, int, *reply.Error) {
 	body, err := readAll(r)
 	if err != nil {
 		return nil, 0, err
@@ -81,9 +81,9 @@ func replaceResource[T described](s *Server, r *http.Request, rt routing.Route, 
 			Message: "The " + k.noun + " name '" + given + "' in the request payload does not match the name '" + name + "' in the request URL.",
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	status, err := k.put(s, &s.catalog, next, r.Header, rt)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	status, err := k.put(s, &s.Catalog, next, r.Header, rt)
 	return next.Base(), status, err
 }
 
@@ -107,11 +107,11 @@ func withName(body []byte, name string) []byte {
 }
 
 // getResource answers GET /indexes('x').
-func getResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, name string, k *resourceKind[T]) {
+func getResource[T described](s *Service, w http.ResponseWriter, r *http.Request, rt routing.Route, name string, k *resourceKind[T]) {
 	var none T
-	s.mu.RLock()
-	found := k.find(&s.catalog, name)
-	s.mu.RUnlock()
+	s.lock.RLock()
+	found := k.find(&s.Catalog, name)
+	s.lock.RUnlock()
 	if found == none {
 		reply.WriteError(w, r, k.missing(s, name))
 		return
@@ -120,15 +120,15 @@ func getResource[T described](s *Server, w http.ResponseWriter, r *http.Request,
 }
 
 // listResources answers GET /indexes, by name.
-func listResources[T described](s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, k *resourceKind[T]) {
+func listResources[T described](s *Service, w http.ResponseWriter, r *http.Request, rt routing.Route, k *resourceKind[T]) {
 	chosen, err := selectedMembers(rt, k.shape)
 	if err != nil {
 		reply.WriteError(w, r, err)
 		return
 	}
-	s.mu.RLock()
-	all := k.list(&s.catalog)
-	s.mu.RUnlock()
+	s.lock.RLock()
+	all := k.list(&s.Catalog)
+	s.lock.RUnlock()
 	names := make([]string, len(all))
 	for i, res := range all {
 		names[i] = res.Name
@@ -159,10 +159,10 @@ func listResources[T described](s *Server, w http.ResponseWriter, r *http.Reques
 }
 
 // deleteResource answers DELETE /indexes('x').
-func deleteResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, name string, k *resourceKind[T]) {
-	s.mu.Lock()
-	err := k.drop(s, &s.catalog, name, r.Header, rt.Version)
-	s.mu.Unlock()
+func deleteResource[T described](s *Service, w http.ResponseWriter, r *http.Request, rt routing.Route, name string, k *resourceKind[T]) {
+	s.lock.Lock()
+	err := k.drop(s, &s.Catalog, name, r.Header, rt.Version)
+	s.lock.Unlock()
 	if err != nil {
 		reply.WriteError(w, r, err)
 		return

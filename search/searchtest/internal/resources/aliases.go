@@ -1,4 +1,4 @@
-package searchtest
+package resources
 
 import (
 	"net/http"
@@ -24,15 +24,6 @@ var aliasShape = shape.Shape{TypeName: "Alias", Members: []shape.Property{
 	shape.Texts("indexes").Must(),
 }}
 
-// The operations on aliases.
-const (
-	OpCreateAlias         Operation = "createAlias"
-	OpCreateOrUpdateAlias Operation = "createOrUpdateAlias"
-	OpGetAlias            Operation = "getAlias"
-	OpListAliases         Operation = "listAliases"
-	OpDeleteAlias         Operation = "deleteAlias"
-)
-
 func init() { aliasKind.register() }
 
 // aliasKind is how aliases are kept.
@@ -47,18 +38,18 @@ var aliasKind = (&resourceKind[*alias]{
 	service: "service",
 	parse:   parseAlias,
 	keep:    checkAlias,
-	absent: func(s *Server, name string) *reply.Error {
+	absent: func(s *Service, name string) *reply.Error {
 		e := &reply.Error{
 			Status: http.StatusNotFound,
-			Message: "The index alias needs to be a valid alias. Alias – '" + name + "' cannot be found within the search service – '" + s.opts.ServiceName +
+			Message: "The index alias needs to be a valid alias. Alias – '" + name + "' cannot be found within the search service – '" + s.Name +
 				"'. Learn more at https://aka.ms/azurecognitivesearchgetalias",
 		}
 		return e.WithCode("OperationNotAllowed", "IndexAliasNotFoundInService")
 	},
-}).in(func(c *catalog) map[string]*alias { return c.aliases })
+}).in(func(c *Catalog) map[string]*alias { return c.aliases })
 
 // parseAlias reads the definition of an alias.
-func parseAlias(s *Server, body []byte, version apiversion.Version) (*alias, *reply.Error) {
+func parseAlias(s *Service, body []byte, version apiversion.Version) (*alias, *reply.Error) {
 	p := shape.NewParser("alias", version)
 	object, err := p.Read(body, &aliasShape)
 	if err != nil {
@@ -85,17 +76,17 @@ func parseAlias(s *Server, body []byte, version apiversion.Version) (*alias, *re
 
 // badAlias refuses an alias that does not stand for an index. The reason ends
 // where the name of the service begins.
-func (s *Server) badAlias(reason string) *reply.Error {
+func (s *Service) badAlias(reason string) *reply.Error {
 	e := &reply.Error{Status: http.StatusBadRequest, Code: "InvalidRequestParameter", Message: reply.InvalidAlias}
 	e.Details = []reply.Detail{{
 		Code:    "InvalidIndexAliasMapping",
-		Message: reason + s.opts.ServiceName + "'. Learn more at https://aka.ms/azurecognitivesearchcreateupdatealias",
+		Message: reason + s.Name + "'. Learn more at https://aka.ms/azurecognitivesearchcreateupdatealias",
 	}}
 	return e
 }
 
 // checkAlias checks that an alias stands for an index, and no index has its name.
-func checkAlias(s *Server, c *catalog, next, _ *alias, _ routing.Route) *reply.Error {
+func checkAlias(s *Service, c *Catalog, next, _ *alias, _ routing.Route) *reply.Error {
 	if c.indexes[next.Name] != nil {
 		return nameTaken("alias", "Alias", next.Name, "an index has that name")
 	}
@@ -106,13 +97,13 @@ func checkAlias(s *Server, c *catalog, next, _ *alias, _ routing.Route) *reply.E
 }
 
 // aliasesOf returns the names of the aliases of an index, in order.
-func (c *catalog) aliasesOf(index string) []string {
+func (c *Catalog) aliasesOf(index string) []string {
 	return slices.DeleteFunc(sortedKeys(c.aliases), func(name string) bool { return c.aliases[name].index != index })
 }
 
 // indexName is the name of the index that a request is about, which names it
-// itself or by an alias. Server.mu must be held.
-func (c *catalog) indexName(rt routing.Route) string {
+// itself or by an alias. the lock of the service must be held.
+func (c *Catalog) indexName(rt routing.Route) string {
 	if a := c.aliases[rt.Index]; a != nil && rt.Version.Has(apiversion.Aliases) {
 		return a.index
 	}
@@ -120,8 +111,8 @@ func (c *catalog) indexName(rt routing.Route) string {
 }
 
 // definedIndex is indexName for the requests that read or update a definition.
-func (s *Server) definedIndex(rt routing.Route) string {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+func (s *Service) definedIndex(rt routing.Route) string {
+	s.lock.RLock()
+	defer s.lock.RUnlock()
 	return s.indexName(rt)
 }

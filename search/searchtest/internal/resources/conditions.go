@@ -1,4 +1,4 @@
-package searchtest
+package resources
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package searchtest
+package resources
 
 import (
 	"maps"
@@ -15,27 +15,18 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
-// The operations that count.
-const (
-	OpIndexStatistics   Operation = "indexStatistics"
-	OpServiceStatistics Operation = "serviceStatistics"
-)
-
 func init() {
-	register(operation{
-		name: OpIndexStatistics, serve: (*Server).indexStatistics,
-		routes: []string{"GET /indexes/{index}/search.stats", "GET /indexes/{index}/stats"},
-	})
-	register(operation{name: OpServiceStatistics, serve: (*Server).serviceStatistics, routes: []string{"GET /servicestats"}})
-	register(operation{name: "listIndexStatistics", needs: apiversion.IndexSummaries, serve: (*Server).listIndexStatistics, routes: []string{"GET /indexstats"}})
+	offer("indexStatistics", 0, false, (*Service).indexStatistics, "GET /indexes/{index}/search.stats", "GET /indexes/{index}/stats")
+	offer("serviceStatistics", 0, false, (*Service).serviceStatistics, "GET /servicestats")
+	offer("listIndexStatistics", apiversion.IndexSummaries, false, (*Service).listIndexStatistics, "GET /indexstats")
 }
 
 // indexStatistics answers GET /indexes('x')/search.stats.
-func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
+func (s *Service) indexStatistics(w http.ResponseWriter, r *http.Request, rt routing.Route) {
 	now := time.Now()
-	ix, ok := s.lookupIndex(rt.Index)
+	ix, ok := s.LookupIndex(rt.Index)
 	if !ok {
-		reply.WriteError(w, r, s.noSuchIndex(rt.Index))
+		reply.WriteError(w, r, s.NoSuchIndex(rt.Index))
 		return
 	}
 	documents, bytes := ix.Count(now)
@@ -52,14 +43,14 @@ func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt rout
 }
 
 // listIndexStatistics answers GET /indexstats.
-func (s *Server) listIndexStatistics(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
-	s.mu.RLock()
+func (s *Service) listIndexStatistics(w http.ResponseWriter, r *http.Request, rt routing.Route) {
+	s.lock.RLock()
 	names, next, err := pageOf(r, rt, sortedKeys(s.indexes))
 	indexes := make([]*store.Index, len(names))
 	for i, name := range names {
 		indexes[i] = s.indexes[name]
 	}
-	s.mu.RUnlock()
+	s.lock.RUnlock()
 	if err != nil {
 		reply.WriteError(w, r, err)
 		return
@@ -94,14 +85,14 @@ type counter struct {
 
 // serviceStatistics answers GET /servicestats. The emulator has no tiers and
 // announces no quotas. The limits are those that it keeps to.
-func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
+func (s *Service) serviceStatistics(w http.ResponseWriter, r *http.Request, rt routing.Route) {
 	now := time.Now()
-	s.mu.RLock()
+	s.lock.RLock()
 	indexes := slices.Collect(maps.Values(s.indexes))
-	c := &s.catalog
+	c := &s.Catalog
 	synonymMaps, aliases, indexers, dataSources, skillsets := len(c.synonymMaps), len(c.aliases), len(c.indexers), len(c.dataSources), len(c.skillsets)
 	sources, bases := len(c.knowledgeSources), len(c.knowledgeBases)
-	s.mu.RUnlock()
+	s.lock.RUnlock()
 	var documents, bytes, vectors int64
 	for _, ix := range indexes {
 		n, size := ix.Count(now)

@@ -1,4 +1,4 @@
-package searchtest
+package resources
 
 import (
 	"net/http"
@@ -16,21 +16,11 @@ import (
 func init() {
 	knowledgeSourceKind.register()
 	knowledgeBaseKind.register()
-	register(operation{
-		name: "knowledgeSourceStatus", needs: apiversion.KnowledgeBases, serve: (*Server).knowledgeSourceStatus,
-		routes: []string{"GET /knowledgesources/{name}/status"},
-	})
-	register(operation{
-		name: "knowledgeSourceFiles", needs: apiversion.KnowledgeBases, serve: notServed("files of knowledge sources"),
-		routes: []string{
-			"GET /knowledgesources/{name}/files", "POST /knowledgesources/{name}/files",
-			"PUT /knowledgesources/{name}/files/{key}", "DELETE /knowledgesources/{name}/files/{key}",
-		},
-	})
-	register(operation{
-		name: "retrieve", needs: apiversion.KnowledgeBases, reads: true, serve: notServed("retrieval from knowledge bases"),
-		routes: []string{"POST /knowledgebases/{name}/retrieve"},
-	})
+	offer("knowledgeSourceStatus", apiversion.KnowledgeBases, false, (*Service).knowledgeSourceStatus, "GET /knowledgesources/{name}/status")
+	offer("knowledgeSourceFiles", apiversion.KnowledgeBases, false, notServed("files of knowledge sources"),
+		"GET /knowledgesources/{name}/files", "POST /knowledgesources/{name}/files",
+		"PUT /knowledgesources/{name}/files/{key}", "DELETE /knowledgesources/{name}/files/{key}")
+	offer("retrieve", apiversion.KnowledgeBases, true, notServed("retrieval from knowledge bases"), "POST /knowledgebases/{name}/retrieve")
 }
 
 // knowledgeSourceKind is how knowledge sources are kept. Those that ingest make no
@@ -47,7 +37,7 @@ var knowledgeSourceKind = (&resourceKind[*definition]{
 	parse:   parseKnowledgeSource,
 	keep:    checkKnowledgeSource,
 	remove:  knowledgeSourceUnused,
-}).in(func(c *catalog) map[string]*definition { return c.knowledgeSources })
+}).in(func(c *Catalog) map[string]*definition { return c.knowledgeSources })
 
 // knowledgeBaseKind is how knowledge bases are kept.
 var knowledgeBaseKind = (&resourceKind[*definition]{
@@ -61,7 +51,7 @@ var knowledgeBaseKind = (&resourceKind[*definition]{
 	service: "service",
 	parse:   parseKnowledgeBase,
 	keep:    checkKnowledgeBase,
-}).in(func(c *catalog) map[string]*definition { return c.knowledgeBases })
+}).in(func(c *Catalog) map[string]*definition { return c.knowledgeBases })
 
 // What a source has besides depends on its kind and is kept as it came.
 var knowledgeSourceShape = shape.Shape{TypeName: "KnowledgeSource", Open: true, Members: []shape.Property{
@@ -84,7 +74,7 @@ azureBlob fabricDataAgent fabricOntology file indexedOneLake indexedSharePoint i
 web workIQ
 `)
 
-func parseKnowledgeSource(_ *Server, body []byte, version apiversion.Version) (*definition, *reply.Error) {
+func parseKnowledgeSource(_ *Service, body []byte, version apiversion.Version) (*definition, *reply.Error) {
 	p := shape.NewParser("knowledgeSource", version)
 	object, err := p.Read(body, &knowledgeSourceShape)
 	if err != nil {
@@ -110,7 +100,7 @@ func sourceIndex(source *shape.Object) string {
 	return name
 }
 
-func checkKnowledgeSource(_ *Server, c *catalog, next, current *definition, rt routing.Route) *reply.Error {
+func checkKnowledgeSource(_ *Service, c *Catalog, next, current *definition, rt routing.Route) *reply.Error {
 	p := shape.NewParser("knowledgeSource", rt.Version)
 	if name := sourceIndex(next.Object); name != "" && c.indexes[name] == nil {
 		return p.Refuse("IndexNotFound", "The knowledge source '"+next.Name+"' refers to an index '"+name+"' that does not exist.")
@@ -122,7 +112,7 @@ func checkKnowledgeSource(_ *Server, c *catalog, next, current *definition, rt r
 }
 
 // knowledgeSourceUnused refuses to remove a source that bases name.
-func knowledgeSourceUnused(s *Server, c *catalog, name string) *reply.Error {
+func knowledgeSourceUnused(s *Service, c *Catalog, name string) *reply.Error {
 	var users []string
 	for _, base := range sortedKeys(c.knowledgeBases) {
 		if schema.Named(c.knowledgeBases[base].Object.Objects("knowledgeSources"), name) != nil {
@@ -134,13 +124,13 @@ func knowledgeSourceUnused(s *Server, c *catalog, name string) *reply.Error {
 	}
 	e := &reply.Error{
 		Status: http.StatusBadRequest,
-		Message: "The knowledge source '" + name + "' in service '" + s.opts.ServiceName + "' cannot be deleted because the following knowledge base(s) use it: '" +
+		Message: "The knowledge source '" + name + "' in service '" + s.Name + "' cannot be deleted because the following knowledge base(s) use it: '" +
 			strings.Join(users, "', '") + "'.",
 	}
 	return e.WithCode("OperationNotAllowed", "CannotDeleteKnowledgeSource")
 }
 
-func parseKnowledgeBase(_ *Server, body []byte, version apiversion.Version) (*definition, *reply.Error) {
+func parseKnowledgeBase(_ *Service, body []byte, version apiversion.Version) (*definition, *reply.Error) {
 	p := shape.NewParser("knowledgeBase", version)
 	object, err := p.Read(body, &knowledgeBaseShape)
 	if err != nil {
@@ -156,7 +146,7 @@ func parseKnowledgeBase(_ *Server, body []byte, version apiversion.Version) (*de
 	return &definition{shape.Resource{Name: name, Object: object}}, nil
 }
 
-func checkKnowledgeBase(_ *Server, c *catalog, next, _ *definition, rt routing.Route) *reply.Error {
+func checkKnowledgeBase(_ *Service, c *Catalog, next, _ *definition, rt routing.Route) *reply.Error {
 	for _, source := range next.Object.Objects("knowledgeSources") {
 		if name := source.Str("name"); c.knowledgeSources[name] == nil {
 			return shape.NewParser("knowledgeBase", rt.Version).Refuse("KnowledgeSourceNotFound", "The knowledge base '"+next.Name+"' refers to a knowledge source '"+name+"' that does not exist.")
@@ -167,10 +157,10 @@ func checkKnowledgeBase(_ *Server, c *catalog, next, _ *definition, rt routing.R
 
 // knowledgeSourceStatus answers GET /knowledgesources('x')/status: of a source that
 // has taken in nothing.
-func (s *Server) knowledgeSourceStatus(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
-	s.mu.RLock()
+func (s *Service) knowledgeSourceStatus(w http.ResponseWriter, r *http.Request, rt routing.Route) {
+	s.lock.RLock()
 	source := s.knowledgeSources[rt.Name]
-	s.mu.RUnlock()
+	s.lock.RUnlock()
 	if source == nil {
 		reply.WriteError(w, r, knowledgeSourceKind.missing(s, rt.Name))
 		return
@@ -184,8 +174,8 @@ func (s *Server) knowledgeSourceStatus(w http.ResponseWriter, r *http.Request, r
 }
 
 // notServed refuses the requests for something that the service can do.
-func notServed(what string) handler {
-	return func(_ *Server, w http.ResponseWriter, r *http.Request, _ routing.Route, _ *exchange) {
+func notServed(what string) Handler {
+	return func(_ *Service, w http.ResponseWriter, r *http.Request, _ routing.Route) {
 		reply.WriteError(w, r, reply.NotEmulated(what))
 	}
 }

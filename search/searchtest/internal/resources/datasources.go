@@ -1,4 +1,4 @@
-package searchtest
+package resources
 
 import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
@@ -22,7 +22,7 @@ var dataSourceKind = (&resourceKind[*definition]{
 	service: "service",
 	parse:   parseDataSource,
 	keep:    keepConnection,
-}).in(func(c *catalog) map[string]*definition { return c.dataSources })
+}).in(func(c *Catalog) map[string]*definition { return c.dataSources })
 
 var dataSourceShape = shape.Shape{TypeName: "DataSource", Members: []shape.Property{
 	shape.Text("name").Must(),
@@ -56,7 +56,7 @@ var dataSourceShape = shape.Shape{TypeName: "DataSource", Members: []shape.Prope
 // unchanged stands in an update for the connection string that there is.
 const unchanged = "<unchanged>"
 
-func parseDataSource(_ *Server, body []byte, version apiversion.Version) (*definition, *reply.Error) {
+func parseDataSource(_ *Service, body []byte, version apiversion.Version) (*definition, *reply.Error) {
 	p := shape.NewParser("dataSource", version)
 	object, err := p.Read(body, &dataSourceShape)
 	if err != nil {
@@ -68,7 +68,7 @@ func parseDataSource(_ *Server, body []byte, version apiversion.Version) (*defin
 }
 
 // keepConnection takes the connection string over that an update leaves as it is.
-func keepConnection(_ *Server, _ *catalog, next, current *definition, rt routing.Route) *reply.Error {
+func keepConnection(_ *Service, _ *Catalog, next, current *definition, rt routing.Route) *reply.Error {
 	credentials := next.Object.Object("credentials")
 	given := credentials.Str("connectionString")
 	switch {

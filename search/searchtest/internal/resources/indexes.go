@@ -1,4 +1,4 @@
-package searchtest
+package resources
 
 import (
 	"net/http"
@@ -11,15 +11,6 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
-// The operations on indexes.
-const (
-	OpCreateIndex         Operation = "createIndex"
-	OpCreateOrUpdateIndex Operation = "createOrUpdateIndex"
-	OpGetIndex            Operation = "getIndex"
-	OpListIndexes         Operation = "listIndexes"
-	OpDeleteIndex         Operation = "deleteIndex"
-)
-
 func init() { indexKind.register() }
 
 // indexKind is how indexes are kept. They are found by their current definition.
@@ -28,32 +19,32 @@ var indexKind = &resourceKind[*schema.Index]{
 	shape:   &schema.Shape,
 	title:   "Index",
 	plural:  "Indexes",
-	named:   (*Server).definedIndex,
+	named:   (*Service).definedIndex,
 	noun:    "index",
 	compact: "index",
 	service: "the service",
 	lost:    "IndexNotFoundInService",
 	parse:   parseIndex,
-	find: func(c *catalog, name string) *schema.Index {
+	find: func(c *Catalog, name string) *schema.Index {
 		if ix, ok := c.indexes[name]; ok {
 			return ix.Definition()
 		}
 		return nil
 	},
-	names:  func(c *catalog) []string { return sortedKeys(c.indexes) },
+	names:  func(c *Catalog) []string { return sortedKeys(c.indexes) },
 	keep:   keepIndex,
 	remove: removeIndex,
 }
 
 // parseIndex reads the definition of an index.
-func parseIndex(s *Server, body []byte, version apiversion.Version) (*schema.Index, *reply.Error) {
+func parseIndex(s *Service, body []byte, version apiversion.Version) (*schema.Index, *reply.Error) {
 	sc, err := schema.Compile(body, version)
 	if err == nil && sc.DefinesAnalysis() {
 		if _, fault := sc.Components(); fault != nil {
 			err = sc.Parsed.Refuse("InvalidAnalysisComponent", strings.ReplaceAll(fault.Error(), "\n", " ")+".")
 		}
 	}
-	if err == nil && s.opts.StrictAnalysis {
+	if err == nil && s.StrictAnalysis {
 		err = sc.UnsupportedAnalysis()
 	}
 	if err != nil {
@@ -64,7 +55,7 @@ func parseIndex(s *Server, body []byte, version apiversion.Version) (*schema.Ind
 
 // keepIndex puts an index into the catalog, or gives the one there is another
 // definition.
-func keepIndex(s *Server, c *catalog, next, current *schema.Index, rt routing.Route) *reply.Error {
+func keepIndex(s *Service, c *Catalog, next, current *schema.Index, rt routing.Route) *reply.Error {
 	downtime, err := downtimeAllowed(rt)
 	if err != nil {
 		return err
@@ -77,7 +68,7 @@ func keepIndex(s *Server, c *catalog, next, current *schema.Index, rt routing.Ro
 		}
 	}
 	if current != nil {
-		if err := schema.UpdateFault(current.Parsed, next.Parsed, downtime, s.opts.ServiceName); err != nil {
+		if err := schema.UpdateFault(current.Parsed, next.Parsed, downtime, s.Name); err != nil {
 			return err
 		}
 		c.indexes[next.Name].SetSchema(next)
@@ -86,16 +77,16 @@ func keepIndex(s *Server, c *catalog, next, current *schema.Index, rt routing.Ro
 	if c.aliases[next.Name] != nil {
 		return nameTaken("index", "Index", next.Name, "an alias has that name")
 	}
-	c.indexes[next.Name] = store.New(next, s.opts.stored())
+	c.indexes[next.Name] = store.New(next, s.Stored)
 	return nil
 }
 
 // removeIndex removes an index with its documents.
-func removeIndex(s *Server, c *catalog, name string) *reply.Error {
+func removeIndex(s *Service, c *Catalog, name string) *reply.Error {
 	if names := c.aliasesOf(name); len(names) > 0 {
 		e := &reply.Error{
 			Status: http.StatusBadRequest,
-			Message: "The index '" + name + "' in service '" + s.opts.ServiceName + "' cannot be deleted because the following alias(es) map to it: '" + strings.Join(names, "', '") +
+			Message: "The index '" + name + "' in service '" + s.Name + "' cannot be deleted because the following alias(es) map to it: '" + strings.Join(names, "', '") +
 				"'. Please update the alias(es) to map to a different index or delete them before trying again.",
 		}
 		return e.WithCode("OperationNotAllowed", "CannotDeleteIndex")
@@ -104,9 +95,25 @@ func removeIndex(s *Server, c *catalog, name string) *reply.Error {
 	return nil
 }
 
-// addIndex creates an index from the JSON of its definition.
-func (s *Server) addIndex(body []byte, version apiversion.Version) (*schema.Index, *reply.Error) {
+// AddIndex creates an index from the JSON of its definition.
+func (s *Service) AddIndex(body []byte, version apiversion.Version) (*schema.Index, *reply.Error) {
 	return create(s, indexKind, body, version)
+}
+
+// RestoreIndex puts an index of a snapshot into a catalog, without documents. It may name
+// synonym maps that are not there.
+func (s *Service) RestoreIndex(c *Catalog, definition []byte, version apiversion.Version) (*store.Index, *reply.Error) {
+	sc, err := parseIndex(s, definition, version)
+	if err != nil {
+		return nil, err
+	}
+	if c.indexes[sc.Name] != nil {
+		return nil, &reply.Error{Message: "there are two indexes named '" + sc.Name + "'"}
+	}
+	sc.ETag = s.newETag()
+	ix := store.New(sc, s.Stored)
+	c.indexes[sc.Name] = ix
+	return ix, nil
 }
 
 // downtimeAllowed reads the parameter allowIndexDowntime.
@@ -124,30 +131,30 @@ func downtimeAllowed(rt routing.Route) (bool, *reply.Error) {
 	}
 }
 
-// lookupIndex finds an index by its name.
-func (s *Server) lookupIndex(name string) (*store.Index, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+// LookupIndex finds an index by its name.
+func (s *Service) LookupIndex(name string) (*store.Index, bool) {
+	s.lock.RLock()
+	defer s.lock.RUnlock()
 	ix, ok := s.indexes[name]
 	return ix, ok
 }
 
-// requestedIndex finds the index that a request on documents is about, by its
+// RequestedIndex finds the index that a request on documents is about, by its
 // name or by that of an alias.
-func (s *Server) requestedIndex(rt routing.Route) (*store.Index, *reply.Error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+func (s *Service) RequestedIndex(rt routing.Route) (*store.Index, *reply.Error) {
+	s.lock.RLock()
+	defer s.lock.RUnlock()
 	ix, ok := s.indexes[s.indexName(rt)]
 	if !ok {
 		// Reported by users of all versions, in words unlike those of the
 		// requests on definitions.
 		return nil, &reply.Error{
 			Status:  http.StatusNotFound,
-			Message: "The index '" + rt.Index + "' for service '" + s.opts.ServiceName + "' was not found.",
+			Message: "The index '" + rt.Index + "' for service '" + s.Name + "' was not found.",
 		}
 	}
 	return ix, nil
 }
 
-// noSuchIndex is the refusal of a request on an index that does not exist.
-func (s *Server) noSuchIndex(name string) *reply.Error { return indexKind.missing(s, name) }
+// NoSuchIndex is the refusal of a request on an index that does not exist.
+func (s *Service) NoSuchIndex(name string) *reply.Error { return indexKind.missing(s, name) }

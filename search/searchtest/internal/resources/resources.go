@@ -1,10 +1,15 @@
-package searchtest
+// Package resources is for definitions: of indexes, with their documents, synonym maps, aliases, data sources,
+// skillsets, indexers, knowledge sources and knowledge bases. It answers the requests about them.
+package resources
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
@@ -20,20 +25,20 @@ import (
 // definition is a resource that is nothing but its definition.
 type definition struct{ shape.Resource }
 
-// listedKinds are the kinds but indexes, in the order in which a snapshot has them:
+// ListedKinds are the kinds but indexes, in the order in which a snapshot has them:
 // what others need comes first.
-var listedKinds = []listedKind{synonymMapKind, aliasKind, dataSourceKind, skillsetKind, indexerKind, knowledgeSourceKind, knowledgeBaseKind}
+var ListedKinds = []ListedKind{synonymMapKind, aliasKind, dataSourceKind, skillsetKind, indexerKind, knowledgeSourceKind, knowledgeBaseKind}
 
-// listedKind is what a snapshot needs of a kind.
-type listedKind interface {
-	snapshotName() string
-	alwaysSaved() bool // as an empty list, if there are none
-	list(c *catalog) []*shape.Resource
-	restore(p *snapshotReader) bool
+// ListedKind is what a snapshot needs of a kind.
+type ListedKind interface {
+	SnapshotName() string
+	AlwaysSaved() bool // as an empty list, if there are none
+	list(c *Catalog) []*shape.Resource
+	Restore(s *Service, c *Catalog, definition []byte) *reply.Error
 }
 
-func (k *resourceKind[T]) snapshotName() string { return strings.ToLower(k.plural[:1]) + k.plural[1:] }
-func (k *resourceKind[T]) alwaysSaved() bool    { return k.set == "synonymmaps" || k.set == "aliases" }
+func (k *resourceKind[T]) SnapshotName() string { return strings.ToLower(k.plural[:1]) + k.plural[1:] }
+func (k *resourceKind[T]) AlwaysSaved() bool    { return k.set == "synonymmaps" || k.set == "aliases" }
 
 // described is what is kept: something with a definition in it.
 type described interface {
@@ -41,8 +46,8 @@ type described interface {
 	Base() *shape.Resource
 }
 
-// catalog is everything that a service keeps by name.
-type catalog struct {
+// Catalog is everything that a service keeps by name.
+type Catalog struct {
 	indexes     map[string]*store.Index
 	synonymMaps map[string]*synonymMap
 	aliases     map[string]*alias
@@ -51,8 +56,44 @@ type catalog struct {
 	dataSources, skillsets, knowledgeSources, knowledgeBases map[string]*definition
 }
 
-func newCatalog() catalog {
-	return catalog{
+// Service keeps what a service keeps by name. All methods may be called from any number
+// of goroutines.
+type Service struct {
+	Name           string // of the service, in messages
+	StrictAnalysis bool   // indexes with analysis that is not emulated are refused
+	Stored         store.Options
+
+	etags   atomic.Uint64 // the last number given out by newETag
+	lock    sync.RWMutex  // guards catalog
+	Catalog               // indexes, synonym maps and so on
+}
+
+// NewService returns a service that keeps nothing yet.
+func NewService(name string, strictAnalysis bool, stored store.Options) *Service {
+	return &Service{Name: name, StrictAnalysis: strictAnalysis, Stored: stored, Catalog: NewCatalog()}
+}
+
+// Operation is an operation and what answers it.
+type Operation struct {
+	routing.Operation
+	Serve Handler
+}
+
+// Handler answers the requests for an operation.
+type Handler func(s *Service, w http.ResponseWriter, r *http.Request, rt routing.Route)
+
+// Operations are the operations on what is kept. The files that answer them add theirs in
+// init functions.
+var Operations []Operation
+
+// offer adds an operation.
+func offer(name string, needs apiversion.Capability, reads bool, serve Handler, routes ...string) {
+	Operations = append(Operations, Operation{routing.Operation{Name: name, Routes: routes, Needs: needs, Reads: reads}, serve})
+}
+
+// NewCatalog returns a catalog with nothing in it.
+func NewCatalog() Catalog {
+	return Catalog{
 		indexes: make(map[string]*store.Index), synonymMaps: make(map[string]*synonymMap), aliases: make(map[string]*alias), indexers: make(map[string]*indexer),
 		dataSources: make(map[string]*definition), skillsets: make(map[string]*definition),
 		knowledgeSources: make(map[string]*definition), knowledgeBases: make(map[string]*definition),
@@ -69,7 +110,7 @@ type resourceKind[T described] struct {
 	needs         apiversion.Capability // of its operations
 	// named, when set, returns the name of what a request reads or replaces; otherwise
 	// it is that of the address.
-	named func(s *Server, rt routing.Route) string
+	named func(s *Service, rt routing.Route) string
 
 	// How messages call it. The service is not consistent.
 	noun    string // "synonym map"
@@ -78,31 +119,31 @@ type resourceKind[T described] struct {
 	lost    string // code of newer versions for that there was none to delete, "" for none
 
 	// parse reads and checks a definition as far as that takes no other.
-	parse func(s *Server, body []byte, version apiversion.Version) (T, *reply.Error)
+	parse func(s *Service, body []byte, version apiversion.Version) (T, *reply.Error)
 	// find returns what has that name, or nil.
-	find func(c *catalog, name string) T
+	find func(c *Catalog, name string) T
 	// names returns all names, in order.
-	names func(c *catalog) []string
+	names func(c *Catalog) []string
 	// keep checks next against everything else and puts it in the place of
 	// current, which is nil if it is new. rt is the request. For a kind with a table
 	// it only checks, and may be nil.
-	keep func(s *Server, c *catalog, next, current T, rt routing.Route) *reply.Error
+	keep func(s *Service, c *Catalog, next, current T, rt routing.Route) *reply.Error
 	// remove removes what has that name, if nothing else needs it. For a kind with a
 	// table it only checks, and may be nil.
-	remove func(s *Server, c *catalog, name string) *reply.Error
+	remove func(s *Service, c *Catalog, name string) *reply.Error
 
 	// absent, when set, words the refusal to read what is not there, for a
 	// message that begins like no other.
-	absent func(s *Server, name string) *reply.Error
+	absent func(s *Service, name string) *reply.Error
 	gone   bool // absent words the refusal to delete it as well
 }
 
 // in completes a kind whose definitions are all in one table of the catalog.
-func (k *resourceKind[T]) in(table func(c *catalog) map[string]T) *resourceKind[T] {
-	k.find = func(c *catalog, name string) T { return table(c)[name] }
-	k.names = func(c *catalog) []string { return sortedKeys(table(c)) }
+func (k *resourceKind[T]) in(table func(c *Catalog) map[string]T) *resourceKind[T] {
+	k.find = func(c *Catalog, name string) T { return table(c)[name] }
+	k.names = func(c *Catalog) []string { return sortedKeys(table(c)) }
 	check, needed := k.keep, k.remove
-	k.keep = func(s *Server, c *catalog, next, current T, rt routing.Route) *reply.Error {
+	k.keep = func(s *Service, c *Catalog, next, current T, rt routing.Route) *reply.Error {
 		if check != nil {
 			if err := check(s, c, next, current, rt); err != nil {
 				return err
@@ -111,7 +152,7 @@ func (k *resourceKind[T]) in(table func(c *catalog) map[string]T) *resourceKind[
 		table(c)[next.Base().Name] = next
 		return nil
 	}
-	k.remove = func(s *Server, c *catalog, name string) *reply.Error {
+	k.remove = func(s *Service, c *Catalog, name string) *reply.Error {
 		if needed != nil {
 			if err := needed(s, c, name); err != nil {
 				return err
@@ -134,12 +175,12 @@ func (k *resourceKind[T]) register() {
 		"create" + k.title: http.MethodPost + all, "list" + k.plural: http.MethodGet + all,
 		"get" + k.title: http.MethodGet + one, "createOrUpdate" + k.title: http.MethodPut + one, "delete" + k.title: http.MethodDelete + one,
 	} {
-		register(operation{name: Operation(name), needs: k.needs, routes: []string{route}, serve: k.serve})
+		offer(name, k.needs, false, k.serve, route)
 	}
 }
 
 // add puts the definition of something new into the catalog.
-func (k *resourceKind[T]) add(s *Server, c *catalog, next T, rt routing.Route) *reply.Error {
+func (k *resourceKind[T]) add(s *Service, c *Catalog, next T, rt routing.Route) *reply.Error {
 	var none T
 	if name := next.Base().Name; k.find(c, name) != none {
 		return nameTaken(k.noun, strings.ToUpper(k.compact[:1])+k.compact[1:], name, "it already exists")
@@ -150,7 +191,7 @@ func (k *resourceKind[T]) add(s *Server, c *catalog, next T, rt routing.Route) *
 
 // put puts the definition in, new or in the place of the one there is, if the
 // conditions in h hold. It returns the status that says which of the two it was.
-func (k *resourceKind[T]) put(s *Server, c *catalog, next T, h http.Header, rt routing.Route) (int, *reply.Error) {
+func (k *resourceKind[T]) put(s *Service, c *Catalog, next T, h http.Header, rt routing.Route) (int, *reply.Error) {
 	var none T
 	current, etag, status := k.find(c, next.Base().Name), "", http.StatusCreated
 	if current != none {
@@ -165,7 +206,7 @@ func (k *resourceKind[T]) put(s *Server, c *catalog, next T, h http.Header, rt r
 }
 
 // drop removes what has that name if the conditions in h hold.
-func (k *resourceKind[T]) drop(s *Server, c *catalog, name string, h http.Header, version apiversion.Version) *reply.Error {
+func (k *resourceKind[T]) drop(s *Service, c *Catalog, name string, h http.Header, version apiversion.Version) *reply.Error {
 	var none T
 	current, etag := k.find(c, name), ""
 	if current != none {
@@ -181,7 +222,7 @@ func (k *resourceKind[T]) drop(s *Server, c *catalog, name string, h http.Header
 		// Recorded: not quite the words of the other operations.
 		e := &reply.Error{
 			Status:  http.StatusNotFound,
-			Message: "No " + k.compact + " with the name '" + name + "' was found in a service named '" + s.opts.ServiceName + "'.",
+			Message: "No " + k.compact + " with the name '" + name + "' was found in a service named '" + s.Name + "'.",
 		}
 		if k.lost == "" || !version.Has(apiversion.CodedErrors) {
 			return e
@@ -192,7 +233,7 @@ func (k *resourceKind[T]) drop(s *Server, c *catalog, name string, h http.Header
 }
 
 // list returns the definitions of all there are, by name.
-func (k *resourceKind[T]) list(c *catalog) []*shape.Resource {
+func (k *resourceKind[T]) list(c *Catalog) []*shape.Resource {
 	names := k.names(c)
 	out := make([]*shape.Resource, len(names))
 	for i, name := range names {
@@ -202,14 +243,23 @@ func (k *resourceKind[T]) list(c *catalog) []*shape.Resource {
 }
 
 // missing is the refusal to read what is not there.
-func (k *resourceKind[T]) missing(s *Server, name string) *reply.Error {
+func (k *resourceKind[T]) missing(s *Service, name string) *reply.Error {
 	if k.absent != nil {
 		return k.absent(s, name)
 	}
 	return &reply.Error{
 		Status:  http.StatusNotFound,
-		Message: "No " + k.noun + " with the name '" + name + "' was found in " + k.service + " '" + s.opts.ServiceName + "'.",
+		Message: "No " + k.noun + " with the name '" + name + "' was found in " + k.service + " '" + s.Name + "'.",
 	}
+}
+
+// restore puts a definition of a snapshot into a catalog.
+func (k *resourceKind[T]) Restore(s *Service, c *Catalog, definition []byte) *reply.Error {
+	next, err := k.parse(s, definition, apiversion.All())
+	if err != nil {
+		return err
+	}
+	return k.add(s, c, next, routing.Route{Version: apiversion.All()})
 }
 
 // nameTaken is the refusal to create something whose name is in use. typ is its
@@ -223,18 +273,47 @@ func nameTaken(noun, typ, name, why string) *reply.Error {
 }
 
 // create creates a resource from the JSON of its definition.
-func create[T described](s *Server, k *resourceKind[T], body []byte, version apiversion.Version) (T, *reply.Error) {
+func create[T described](s *Service, k *resourceKind[T], body []byte, version apiversion.Version) (T, *reply.Error) {
 	var none T
 	next, err := k.parse(s, body, version)
 	if err != nil {
 		return none, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := k.add(s, &s.catalog, next, routing.Route{Version: version}); err != nil {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if err := k.add(s, &s.Catalog, next, routing.Route{Version: version}); err != nil {
 		return none, err
 	}
 	return next, nil
+}
+
+// Everything is what is kept at one moment: the indexes by name, and the definitions of
+// each of ListedKinds.
+func (s *Service) Everything() (indexes []*store.Index, lists [][]*shape.Resource) {
+	s.lock.RLock()
+	defer s.lock.RUnlock()
+	for _, name := range sortedKeys(s.indexes) {
+		indexes = append(indexes, s.indexes[name])
+	}
+	for _, k := range ListedKinds {
+		lists = append(lists, k.list(&s.Catalog))
+	}
+	return indexes, lists
+}
+
+// Replace replaces everything.
+func (s *Service) Replace(c Catalog) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.Catalog = c
+}
+
+// newETag returns a new entity tag in the bare form, for example
+// `0x8D84B88FBE4789D`: quotes and the W/ of the header are the caller's.
+func (s *Service) newETag() string {
+	// Real tags are the time in ticks. Ours count up, so that runs are
+	// repeatable and two changes in one instant of a synctest bubble differ.
+	return fmt.Sprintf("0x8D%013X", 0x84B88FBE40000+s.etags.Add(1))
 }
 
 // sortedKeys returns the keys of m in order.

@@ -1,4 +1,4 @@
-package searchtest
+package resources
 
 import (
 	"net/http"
@@ -28,15 +28,6 @@ var synonymMapShape = shape.Shape{TypeName: "SynonymMap", Members: []shape.Prope
 	shape.ObjectOf("encryptionKey", &schema.EncryptionKey).When(apiversion.EncryptionKeys),
 }}
 
-// The operations on synonym maps.
-const (
-	OpCreateSynonymMap         Operation = "createSynonymMap"
-	OpCreateOrUpdateSynonymMap Operation = "createOrUpdateSynonymMap"
-	OpGetSynonymMap            Operation = "getSynonymMap"
-	OpListSynonymMaps          Operation = "listSynonymMaps"
-	OpDeleteSynonymMap         Operation = "deleteSynonymMap"
-)
-
 func init() { synonymMapKind.register() }
 
 // synonymMapKind is how synonym maps are kept.
@@ -51,10 +42,10 @@ var synonymMapKind = (&resourceKind[*synonymMap]{
 	parse:   parseSynonymMap,
 	// Documented: a map can be deleted while fields name it. Searches in those
 	// are refused then.
-}).in(func(c *catalog) map[string]*synonymMap { return c.synonymMaps })
+}).in(func(c *Catalog) map[string]*synonymMap { return c.synonymMaps })
 
 // parseSynonymMap reads the definition of a synonym map.
-func parseSynonymMap(_ *Server, body []byte, version apiversion.Version) (*synonymMap, *reply.Error) {
+func parseSynonymMap(_ *Service, body []byte, version apiversion.Version) (*synonymMap, *reply.Error) {
 	p := shape.NewParser("synonymMap", version)
 	object, err := p.Read(body, &synonymMapShape)
 	if err != nil {
@@ -83,12 +74,12 @@ func badSynonyms(p *shape.Parser, err error) *reply.Error {
 	return e.WithCode("InvalidRequestParameter", "InvalidSynonymMapSyntax")
 }
 
-// synonyms returns the current rules of a synonym map and the version of it that
+// Synonyms returns the current rules of a synonym map and the version of it that
 // they are: its entity tag. There may be none: a map can be deleted while fields
 // name it.
-func (s *Server) synonyms(name string) (rules *textindex.Synonyms, version string, found bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+func (s *Service) Synonyms(name string) (rules *textindex.Synonyms, version string, found bool) {
+	s.lock.RLock()
+	defer s.lock.RUnlock()
 	m := s.synonymMaps[name]
 	if m == nil {
 		return nil, "", false

@@ -1,4 +1,4 @@
-package searchtest
+package resources
 
 import (
 	"net/http"
@@ -15,10 +15,7 @@ import (
 
 func init() {
 	skillsetKind.register()
-	register(operation{
-		name: "resetSkills", needs: apiversion.ResetDocuments, serve: (*Server).resetSkills,
-		routes: []string{"POST /skillsets/{name}/search.resetskills", "POST /skillsets/{name}/resetskills"},
-	})
+	offer("resetSkills", apiversion.ResetDocuments, false, (*Service).resetSkills, "POST /skillsets/{name}/search.resetskills", "POST /skillsets/{name}/resetskills")
 }
 
 // skillsetKind is how skillsets are kept. No skill is run.
@@ -31,7 +28,7 @@ var skillsetKind = (&resourceKind[*definition]{
 	compact: "skillset",
 	service: "service",
 	parse:   parseSkillset,
-}).in(func(c *catalog) map[string]*definition { return c.skillsets })
+}).in(func(c *Catalog) map[string]*definition { return c.skillsets })
 
 var skillsetShape = shape.Shape{
 	TypeName: "Skillset", Members: []shape.Property{
@@ -104,7 +101,7 @@ func init() {
 	}
 }
 
-func parseSkillset(_ *Server, body []byte, version apiversion.Version) (*definition, *reply.Error) {
+func parseSkillset(_ *Service, body []byte, version apiversion.Version) (*definition, *reply.Error) {
 	p := shape.NewParser("skillset", version)
 	sent, err := p.Read(body, &skillsetShape)
 	if err != nil {
@@ -138,14 +135,14 @@ func completeSkill(s *shape.Object, i int) {
 var resetSkillsShape = shape.Shape{TypeName: "SkillNames", Members: []shape.Property{shape.Texts("skillNames")}}
 
 // resetSkills answers POST /skillsets('x')/search.resetskills.
-func (s *Server) resetSkills(w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
+func (s *Service) resetSkills(w http.ResponseWriter, r *http.Request, rt routing.Route) {
 	body, err := readAll(r)
 	if err == nil && len(body) > 0 {
 		_, err = shape.NewParser("skillNames", rt.Version).Read(body, &resetSkillsShape)
 	}
-	s.mu.RLock()
+	s.lock.RLock()
 	found := s.skillsets[rt.Name]
-	s.mu.RUnlock()
+	s.lock.RUnlock()
 	if err == nil && found == nil {
 		err = skillsetKind.missing(s, rt.Name)
 	}
