@@ -190,12 +190,7 @@ func (s *Server) DocumentKeys(index string) []string {
 	if !ok {
 		return nil
 	}
-	all := ix.All()
-	keys := make([]string, len(all))
-	for i := range all {
-		keys[i] = all[i].Key
-	}
-	return keys
+	return ix.Keys()
 }
 
 // Documents returns every document that was written to the index, by key, in the
