@@ -73,8 +73,8 @@ func findPeers(folder, temp string) ([]contestant, error) {
 // troubled is the number of documents of a run with a fault.
 const troubled = 20_000
 
-// trouble prints the documents that each contestant loses with each fault, and its exit code. Exit code 0 with a loss is
-// marked false.
+// trouble prints the documents that each contestant loses with each fault, and its exit code. Exit code 0 with a loss
+// is marked false.
 func trouble(ctx context.Context, others []contestant, program, folder string, s cli.Streams) error {
 	file := filepath.Join(folder, fmt.Sprintf("hotels-%d.jsonl", troubled))
 	if err := write("jsonl", file, troubled); err != nil {

@@ -59,6 +59,16 @@ func (l *uses) add(u use) *use {
 	return (*l)[at]
 }
 
+// count returns how many of them are such.
+func (l uses) count(such func(*use) bool) (n int) {
+	for _, u := range l {
+		if such(u) {
+			n++
+		}
+	}
+	return n
+}
+
 func (l *uses) remove(u *use) {
 	all, at, last := *l, u.at, len(*l)-1
 	all[at], all[last] = all[last], all[at]
@@ -290,7 +300,6 @@ func (p *Pool) giveUp(u *use) (news told) {
 		p.moreLate++
 	}
 	p.pay(u)
-	p.late++
 	u.late = true
 	m.out[u.lane]--
 	p.order(m)
@@ -349,7 +358,6 @@ func (p *Pool) end(u *use, used, answered bool) (news told) {
 		if m.late--; m.late > 0 {
 			p.moreLate--
 		}
-		p.late--
 	default:
 		if !gone.work {
 			m.out[gone.lane]--
@@ -359,7 +367,7 @@ func (p *Pool) end(u *use, used, answered bool) (news told) {
 		}
 	}
 	for _, other := range p.uses { // late requests kept these members from having slots
-		if p.late > 0 && other.late {
+		if other.late {
 			p.order(other.member)
 		}
 	}

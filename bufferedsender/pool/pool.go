@@ -33,8 +33,7 @@ type Pool struct {
 
 	uses     uses
 	answered answers     // of all members
-	late     int         // requests whose slots went to others
-	moreLate int         // of these, all except the first of each member
+	moreLate int         // late requests, all except the first of each member
 	overtime [2]overtime // of the slots of Expedited, and of the shared ones
 	watch    *time.Timer // looks for late ones; nil while no seat waits
 
@@ -275,13 +274,7 @@ func (p *Pool) noteIdle() {
 
 // running returns how many slots and trials are out, or kept for a seat. mu must be held.
 func (p *Pool) running() int {
-	trials := 0
-	for _, u := range p.uses {
-		if u.trial > 0 {
-			trials++
-		}
-	}
-	return p.busy() + p.late + trials
+	return p.busy() + p.uses.count(func(u *use) bool { return u.late || u.trial > 0 })
 }
 
 // repay undoes the cost of an unused slot: its bytes do not count, and it was not a turn of its class, unless other

@@ -43,8 +43,7 @@ func (p *Pool) earn(side int, now time.Time) *overtime {
 	return o
 }
 
-// over returns the time for which a slow request has kept its slot beyond the free time, 0 if it is not slow. mu must be
-// held.
+// over returns how long a slow request has kept its slot beyond the free time, 0 if it is not slow. mu must be held.
 func (p *Pool) over(u *use, now time.Time) time.Duration {
 	median := p.answered.median()
 	slow, held := max(slowOfPool*median, slowAtLeast), now.Sub(u.began)

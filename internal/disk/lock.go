@@ -42,8 +42,8 @@ func Lock(path string) (release func() error, err error) {
 	return release, err
 }
 
-// LockFolder is Lock of a file name in a directory. Where the system can, it also locks the directory itself, in case the
-// file is removed.
+// LockFolder is Lock of a file name in a directory. Where the system can, it also locks the directory itself, in case
+// the file is removed.
 func LockFolder(path, name string) (release func() error, err error) {
 	file, err := Lock(filepath.Join(path, name))
 	if err != nil {

@@ -179,8 +179,8 @@ var errMadeAnew = errors.New("rebuild: the new index is not the one that was fil
 // mostFills is the number of times that Run starts to fill.
 const mostFills = 4
 
-// stillFilled returns errMadeAnew if the new index is not the one that was filled. An index that was deleted and created
-// again has another ETag. A changed definition has one, too: the two cases cannot be told apart.
+// stillFilled returns errMadeAnew if the new index is not the one that was filled. An index that was deleted and
+// created again has another ETag. So has one with a changed definition: the two cases look the same.
 func (r *runner) stillFilled(ctx context.Context) error {
 	x := r.now()
 	there, err := r.client.GetIndex(ctx, x.New, nil)
