@@ -37,7 +37,7 @@ func newService(indexer bufferedsender.Indexer, meters metric.MeterProvider) (*s
 	s := &service{sender: sender}
 	s.HandleFunc("PUT /books", s.put)
 	s.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, sender.Health().Ready()) }) // readiness
-	s.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, sender.Health().Err) })    // for alerts; not a liveness probe
+	s.HandleFunc("GET /alertz", func(w http.ResponseWriter, _ *http.Request) { answer(w, sender.Health().Err) })     // for alerts; not a liveness probe
 	return s, nil
 }
 

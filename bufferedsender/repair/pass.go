@@ -304,10 +304,7 @@ func (s *section) note(ctx context.Context, t *task) error {
 	s.state.Report.plus(&found)
 	s.state.keep(t.through, t.found)
 	s.state.Through, s.state.Done = t.through, t.last
-	s.state.Surplus = append(s.state.Surplus, t.surplus...)
-	if len(s.state.Surplus) > mostSurplus {
-		s.state.Surplus = s.state.Surplus[:mostSurplus]
-	}
+	s.noteSurplus(t)
 	return s.saveNow(ctx, t, t.last)
 }
 
@@ -316,11 +313,17 @@ func (s *section) noteWritten(ctx context.Context, t *task) error {
 	done := t.snapshot()
 	s.meters.add(&done)
 	s.state.Report.plus(&done)
-	s.state.Surplus = append(s.state.Surplus, t.surplus...)
+	s.noteSurplus(t)
 	if s.state.Spans[0].After = t.through; t.last {
 		s.state.Spans = s.state.Spans[1:]
 	}
 	return s.saveNow(ctx, t, len(s.state.Spans) == 0)
+}
+
+// noteSurplus adds the surplus keys of a page, mostSurplus in all.
+func (s *section) noteSurplus(t *task) {
+	s.state.Surplus = append(s.state.Surplus, t.surplus...)
+	s.state.Surplus = s.state.Surplus[:min(len(s.state.Surplus), mostSurplus)]
 }
 
 func (s *section) saveNow(ctx context.Context, t *task, last bool) error {

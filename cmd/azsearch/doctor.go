@@ -87,7 +87,7 @@ func doctorService(ctx context.Context, c *serviceCall, f *doctor.Findings) (err
 		reached = doctor.NewNetwork().Check(ctx, f, service.Endpoint())
 	}
 	if reached {
-		doctor.Service{Client: service.IndexClient, WithKey: service.WithKey, Index: c.String("index")}.Check(ctx, f)
+		doctor.Service{Client: service.IndexClient, APIVersion: service.APIVersion, WithKey: service.WithKey, Index: c.String("index")}.Check(ctx, f)
 	}
 	return nil
 }

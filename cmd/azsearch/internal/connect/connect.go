@@ -136,7 +136,7 @@ func Failed(err error) error {
 	case errors.As(err, &said) && (said.StatusCode == http.StatusUnauthorized || said.StatusCode == http.StatusForbidden):
 		err = fmt.Errorf("%w; set %s to an admin key, or assign a role of the service to the identity", err, variables)
 	case errors.As(err, &said): // the hint names Go functions, not commands
-		said.Hint = strings.Replace(said.Hint, "or create it with IndexClient.CreateIndex", "see azsearch stats for those that exist, or create it with azsearch load -create or apply", 1)
+		err = &commandError{err}
 	case errors.As(err, &signIn):
 		err = fmt.Errorf("%w; set %s, or sign in with az login", err, variables)
 	case errors.As(err, &unreachable):
@@ -144,3 +144,13 @@ func Failed(err error) error {
 	}
 	return exit.With(exit.Service, err)
 }
+
+// commandError replaces a function in the text of an error by commands. The text of a wrapped error is fixed when the
+// wrapper is created, so that changing the hint of the *search.Error would be too late.
+type commandError struct{ error }
+
+func (e *commandError) Error() string {
+	return strings.Replace(e.error.Error(), "or create it with IndexClient.CreateIndex", "see azsearch stats for those that exist, or create it with azsearch load -create or apply", 1)
+}
+
+func (e *commandError) Unwrap() error { return e.error }

@@ -2,6 +2,7 @@ package connect
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"testing"
@@ -26,7 +27,8 @@ func TestEmulatorIsAService(t *testing.T) {
 	assert.Equal(t, exit.Service, exit.Code(Failed(err)))
 	_, err = s.GetIndex(t.Context(), "none", nil)
 	assert.ErrorContains(t, Failed(err), "azsearch load -create")
-	assert.NotContains(t, err.Error(), "IndexClient", "the reader may know no Go")
+	assert.ErrorContains(t, Failed(fmt.Errorf("reading: %w", err)), "azsearch load -create")
+	assert.NotContains(t, Failed(err).Error(), "IndexClient", "the reader may know no Go")
 	assert.NoError(t, s.Close())
 }
 

@@ -18,9 +18,10 @@ import (
 
 // Service checks a search service.
 type Service struct {
-	Client  *search.IndexClient
-	WithKey bool   // with an API key, not Entra ID
-	Index   string // name of the index to check; "" for none
+	Client     *search.IndexClient
+	APIVersion string // of the requests
+	WithKey    bool   // with an API key, not Entra ID
+	Index      string // name of the index to check; "" for none
 }
 
 const (
@@ -50,11 +51,11 @@ func (s Service) Check(ctx context.Context, f *Findings) {
 	}
 	fine := f.Count(Failure) == before
 	if fine && s.Index != "" && err != nil && !refused(err) {
-		trouble(f, err)
+		s.trouble(f, err)
 		return
 	}
 	if fine || err == nil {
-		f.Ok("api-version", "%s", search.DefaultAPIVersion)
+		f.Ok("api-version", "%s", s.APIVersion)
 	}
 	quotas(f, &stats.Counters)
 	if index != nil {
@@ -86,18 +87,18 @@ func (s Service) credential(f *Findings, err error) {
 	case refused(err):
 		f.Warn("credential", withRoles, "Entra ID, may not read statistics; add -index NAME to check its permissions on documents")
 	default:
-		trouble(f, err)
+		s.trouble(f, err)
 	}
 }
 
 // trouble adds a failure for an error that is not about permissions.
-func trouble(f *Findings, err error) {
+func (s Service) trouble(f *Findings, err error) {
 	var credential *search.CredentialError
 	switch {
 	case errors.As(err, &credential):
 		f.Fail("credential", noKey, "%v", err)
 	case status(err) == http.StatusBadRequest:
-		f.Fail("api-version", "update azsearch, or set -api-version to one that the service supports", "%s is refused: %v", search.DefaultAPIVersion, err)
+		f.Fail("api-version", "update azsearch, or set -api-version to one that the service supports", "%s is refused: %v", s.APIVersion, err)
 	default:
 		f.Fail("service", "try again; if it persists, check the health of the service in the portal", "%v", err)
 	}

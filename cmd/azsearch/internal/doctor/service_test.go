@@ -85,8 +85,11 @@ func TestServiceSaysWhatAnIdentityMayDoAndWritesNothing(t *testing.T) {
 		client, err := search.NewIndexClient(srv.URL(), signedIn{}, &search.ClientOptions{ClientOptions: policy.ClientOptions{Transport: &http.Client{Transport: c.granting}, InsecureAllowCredentialWithHTTP: true}})
 		require.NoError(t, err)
 		var f Findings
-		Service{Client: client, Index: c.index}.Check(t.Context(), &f)
+		Service{Client: client, APIVersion: "2026-04-01", Index: c.index}.Check(t.Context(), &f)
 		assert.Equal(t, c.want, states(f), f)
+		for _, one := range f {
+			assert.True(t, one.Check != "api-version" || one.Says == "2026-04-01", one)
+		}
 		assert.Contains(t, f[0].Says, c.says)
 	}
 	require.NoError(t, srv.Snapshot(&after))
