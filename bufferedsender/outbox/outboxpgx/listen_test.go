@@ -234,7 +234,7 @@ func TestAPeerThatIsDeadIsNoticed(t *testing.T) {
 
 	way.freeze() // no FIN, no RST: as a cable that was pulled
 	awaitWake(t, l, hotels)
-	require.Equal(t, 1, log.count("has not answered"))
+	require.Equal(t, 1, log.count("did not answer"))
 	db.notify(t, "hotels")
 	awaitWake(t, l, hotels)
 	began := time.Now()
