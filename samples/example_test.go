@@ -36,8 +36,11 @@ func load(ctx context.Context, client *search.Client, hotels iter.Seq[Hotel]) er
 		return err
 	}
 	for hotel := range hotels {
-		if err = sender.UploadDocuments(ctx, hotel); err != nil { // blocks while the buffer is full
-			break
+		if e := sender.UploadDocuments(ctx, hotel); e != nil { // blocks while the buffer is full
+			err = errors.Join(err, e)
+			if bad, ok := errors.AsType[*bufferedsender.AddError](e); !ok || !bad.Rejected() {
+				break // ctx has ended; a rejected document, with an illegal key for example, stops no other
+			}
 		}
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second) // also after Ctrl-C
