@@ -274,20 +274,21 @@ func TestAnIndexThatAnswersAgainIsFoundWhileItsLateRequestsHang(t *testing.T) {
 	}
 }
 
-// Indexes that answer late use at most a fifth of the slots' time while the others have a backlog.
+// A slow index has at most twice the slots' time of each other index.
 func TestSlowIndexesLeaveTheOthersTheirRate(t *testing.T) {
 	for _, c := range []struct {
 		slow, most int
 		pace       pace
 		usual      time.Duration
+		least      float64 // of the rate before
 	}{
-		{4, 8, pace{1, 1500 * time.Millisecond}, 20 * time.Millisecond},
-		{4, 8, pace{1, 1500 * time.Millisecond}, usual},
-		{4, 8, pace{2, 1500 * time.Millisecond}, usual},
-		{4, 1, pace{1, 1500 * time.Millisecond}, 20 * time.Millisecond},
-		{4, 8, pace{1, 500 * time.Millisecond}, 50 * time.Millisecond},
-		{10, 8, pace{1, 5 * time.Second}, usual},
-		{10, 8, pace{2, 5 * time.Second}, 20 * time.Millisecond},
+		{4, 8, pace{1, 1500 * time.Millisecond}, 20 * time.Millisecond, 0.8},
+		{4, 8, pace{1, 1500 * time.Millisecond}, usual, 0.8},
+		{4, 8, pace{2, 1500 * time.Millisecond}, usual, 0.8},
+		{4, 1, pace{1, 1500 * time.Millisecond}, 20 * time.Millisecond, 0.8},
+		{4, 8, pace{1, 500 * time.Millisecond}, 50 * time.Millisecond, 0.8},
+		{10, 8, pace{1, 5 * time.Second}, usual, 0.6},
+		{10, 8, pace{2, 5 * time.Second}, 20 * time.Millisecond, 0.6},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			if c.pace.every == 1 && c.usual != 50*time.Millisecond || c.slow > 4 {
@@ -308,7 +309,7 @@ func TestSlowIndexesLeaveTheOthersTheirRate(t *testing.T) {
 					h.slow.Store(name, c.pace)
 				}
 				time.Sleep(5 * time.Second)
-				assert.GreaterOrEqual(t, b.in(30*time.Second, good...), 0.8*before, "documents a second")
+				assert.GreaterOrEqual(t, b.in(30*time.Second, good...), c.least*before, "documents a second")
 				assert.Positive(t, b.in(20*time.Second, slow...), "slow ones have their turns")
 				b.stop()
 				b.adding.Wait()

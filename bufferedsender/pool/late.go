@@ -59,16 +59,6 @@ func (l *uses) add(u use) *use {
 	return (*l)[at]
 }
 
-// count returns how many of them are such.
-func (l uses) count(such func(*use) bool) (n int) {
-	for _, u := range l {
-		if such(u) {
-			n++
-		}
-	}
-	return n
-}
-
 func (l *uses) remove(u *use) {
 	all, at, last := *l, u.at, len(*l)-1
 	all[at], all[last] = all[last], all[at]
@@ -299,7 +289,8 @@ func (p *Pool) giveUp(u *use) (news told) {
 	if m.late++; m.late > 1 {
 		p.moreLate++
 	}
-	p.pay(u)
+	p.pay(u, time.Since(u.began))
+	p.late++
 	u.late = true
 	m.out[u.lane]--
 	p.order(m)
@@ -337,6 +328,7 @@ func (p *Pool) learn(u *use, answered bool, took time.Duration) {
 		m.doubted = false
 		m.answered.add(now, took)
 		p.answered.add(now, took)
+		p.lines[u.lane].pace.add(m, took)
 	}
 }
 
@@ -345,8 +337,8 @@ func (p *Pool) learn(u *use, answered bool, took time.Duration) {
 func (p *Pool) end(u *use, used, answered bool) (news told) {
 	m, took := u.member, time.Since(u.began)
 	if used {
-		p.pay(u)
 		p.counts[u.class].worked(took + u.waited)
+		p.pay(u, took)
 		p.learn(u, answered, took)
 	}
 	gone := *u
@@ -358,6 +350,7 @@ func (p *Pool) end(u *use, used, answered bool) (news told) {
 		if m.late--; m.late > 0 {
 			p.moreLate--
 		}
+		p.late--
 	default:
 		if !gone.work {
 			m.out[gone.lane]--
@@ -367,7 +360,7 @@ func (p *Pool) end(u *use, used, answered bool) (news told) {
 		}
 	}
 	for _, other := range p.uses { // late requests kept these members from having slots
-		if other.late {
+		if p.late > 0 && other.late {
 			p.order(other.member)
 		}
 	}

@@ -16,9 +16,9 @@ type line struct {
 	bounded int          // seats that maxWaiting limits
 	tag     int64        // tag of the place served last, before it was charged
 	joined  uint64       // sequence number of arrivals, to order equal tags
-	behind  int          // places behind the others
 	usual   int64        // smoothed bytes of a request; 0 before the first
 	places  places       // of members that wait and may get a slot
+	pace    pace
 }
 
 // place is a member's place in a line.
@@ -26,8 +26,7 @@ type place struct {
 	tag         int64 // bytes the member was given, or the tag at which it came in
 	raised      uint  // how often its tag was raised on arrival
 	arrived     uint64
-	behind      bool // the member is slow, and the others of the line come first
-	at          int  // index in places, from 1; 0: it may not be served
+	at          int // index in places, from 1; 0: it may not be served
 	first, last *Seat
 }
 
@@ -53,10 +52,6 @@ func (l *line) put(p *place, served bool) {
 		heap.Push(&l.places, p)
 	case !served && p.at > 0:
 		heap.Remove(&l.places, p.at-1)
-		if p.behind {
-			p.behind = false
-			l.behind--
-		}
 	}
 }
 
@@ -111,6 +106,14 @@ func (l *line) charge(p *place, s *Seat) {
 	}
 }
 
+// delay counts additional bytes of a member.
+func (l *line) delay(p *place, bytes int64) {
+	p.tag += bytes
+	if p.at > 0 {
+		heap.Fix(&l.places, p.at-1)
+	}
+}
+
 // turn returns what a request counts, bounded so that sums do not overflow.
 func turn(bytes int64) int64 { return min(max(bytes, 1), mostBytes) }
 
@@ -120,7 +123,7 @@ func (l *line) refund(p *place, bytes int64, raised uint) {
 	if raised != p.raised {
 		return
 	}
-	p.tag = max(p.tag-turn(bytes), l.tag)
+	p.tag = max(p.tag-bytes, l.tag)
 	if p.at > 0 {
 		heap.Fix(&l.places, p.at-1)
 	}
@@ -132,9 +135,6 @@ type places []*place
 func (h places) Len() int { return len(h) }
 
 func (h places) Less(i, j int) bool {
-	if h[i].behind != h[j].behind {
-		return h[j].behind
-	}
 	if h[i].tag != h[j].tag {
 		return h[i].tag < h[j].tag
 	}

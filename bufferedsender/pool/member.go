@@ -18,13 +18,12 @@ type Member struct {
 	room    *Room // the newest one, or nil
 	granted *Seat // first of the seats with a granted slot that is not taken yet
 
-	out       [classes]int // slots of requests that are not late, by lane
-	late      int          // requests whose slots went to others
-	doubted   bool         // requests took too long, and no trial has yet shown that it is answered
-	ramp      int          // most actions of the next trial
-	trial     bool         // a trial is out or granted
-	answered  answers
-	slowUntil time.Time // the member counts as slow until then
+	out      [classes]int // slots of requests that are not late, by lane
+	late     int          // requests whose slots went to others
+	doubted  bool         // requests took too long, and no trial has yet shown that it is answered
+	ramp     int          // most actions of the next trial
+	trial    bool         // a trial is out or granted
+	answered answers
 }
 
 // Join returns a new member. Its name must be unique in the pool.
@@ -101,6 +100,7 @@ type Seat struct {
 type paid struct {
 	raised uint   // of its place at that time
 	turn   uint64 // Pool.given at that time, 0 for none
+	extra  int64  // additional bytes, because the request may be slow
 }
 
 type seatState uint8

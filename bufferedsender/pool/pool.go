@@ -33,8 +33,8 @@ type Pool struct {
 
 	uses     uses
 	answered answers     // of all members
-	moreLate int         // late requests, all except the first of each member
-	overtime [2]overtime // of the slots of Expedited, and of the shared ones
+	late     int         // requests whose slots went to others
+	moreLate int         // of these, all except the first of each member
 	watch    *time.Timer // looks for late ones; nil while no seat waits
 
 	budget budget // has its own lock
@@ -192,7 +192,7 @@ func (p *Pool) next() (lane models.Class, ok bool) {
 }
 
 // nextShared returns the lane that gets the next shared slot: by rotation one without a slot, otherwise the most urgent
-// one. A lane in which only slow members wait comes after the others.
+// one.
 func (p *Pool) nextShared() (models.Class, bool) {
 	const lanes = classes - 1
 	if p.lent() >= p.shared {
@@ -204,17 +204,12 @@ func (p *Pool) nextShared() (models.Class, bool) {
 			return lane, true
 		}
 	}
-	slow := models.Class(0)
 	for lane := models.ClassAssured1; lane <= models.ClassBestEffort; lane++ {
-		switch {
-		case !p.awaits(lane) || !p.free(lane):
-		case !p.lineUp(&p.lines[lane]):
+		if p.awaits(lane) && p.free(lane) {
 			return lane, true
-		case slow == 0:
-			slow = lane
 		}
 	}
-	return slow, slow > 0
+	return 0, false
 }
 
 // dispatch gives free slots to waiting seats. mu must be held; wake the result after unlocking.
@@ -227,7 +222,6 @@ func (p *Pool) dispatch() (news told) {
 			}
 			return news
 		}
-		p.lineUp(&p.lines[lane])
 		s := p.lines[lane].pop()
 		p.use(s)
 		p.orderIn(s.member, lane)
@@ -240,6 +234,7 @@ func (p *Pool) dispatch() (news told) {
 // use counts a slot given to a seat in its lane. mu must be held.
 func (p *Pool) use(s *Seat) {
 	lane := s.lane
+	p.foresee(s)
 	s.paid.turn = 0
 	if p.alone || lane != models.ClassExpedited {
 		p.given++
@@ -274,13 +269,19 @@ func (p *Pool) noteIdle() {
 
 // running returns how many slots and trials are out, or kept for a seat. mu must be held.
 func (p *Pool) running() int {
-	return p.busy() + p.uses.count(func(u *use) bool { return u.late || u.trial > 0 })
+	trials := 0
+	for _, u := range p.uses {
+		if u.trial > 0 {
+			trials++
+		}
+	}
+	return p.busy() + p.late + trials
 }
 
 // repay undoes the cost of an unused slot: its bytes do not count, and it was not a turn of its class, unless other
 // turns have followed. mu must be held.
 func (p *Pool) repay(m *Member, lane models.Class, bytes int64, paid paid) {
-	p.lines[lane].refund(&m.places[lane], bytes, paid.raised)
+	p.lines[lane].refund(&m.places[lane], turn(bytes)+paid.extra, paid.raised)
 	if p.given == paid.turn {
 		p.turns = p.before
 	}

@@ -1,116 +1,108 @@
 package pool
 
 import (
-	"container/heap"
+	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// While other members wait, slow requests use at most a fifth of the slots' time. DESIGN.md has the argument.
+// Members share slots by bytes. A request that keeps its slot far longer than those of the other members counts
+// additional bytes, so that a slow member pays with its own turns. DESIGN.md has the argument.
 const (
-	// A request is slow after slowOfPool medians of the pool, and not before slowAtLeast. A fourth of that time is free.
-	slowOfPool, slowAtLeast = 4, 50 * time.Millisecond
-	// slowShare is the divisor of the slots' time for slow requests.
-	slowShare = 5
-	// slowSaved limits the unused time that accumulates per slot.
-	slowSaved = 250 * time.Millisecond
-	// A member stays slow for slowFor times the duration of its slow request.
-	slowFor = 4
+	// A request is slow after slowOfUsual times the usual time of its line, and not before slowAtLeast.
+	slowOfUsual, slowAtLeast = 4, 50 * time.Millisecond
+	// slowShare divides the additional turns: a slow member has about twice the slots' time of each other member.
+	slowShare = 2.25
+	// slowWait limits the time for which the additional turns delay the member.
+	slowWait = 5 * time.Second
 )
 
-// overtime is the time that slow requests may still use of one side's slots.
-type overtime struct {
-	left time.Duration // negative: they have used too much
-	at   time.Time     // of the last change
+// pace has the last answers of a line, one for each of the last members.
+type pace struct {
+	members [31]*Member
+	took    [31]time.Duration
+	n, next int
+	fast    time.Duration // the result of usual
+	known   bool
 }
 
-// side is 0 for the slots of Expedited, 1 for the shared ones.
-func side(lane models.Class) int { return min(int(lane), 1) }
-
-// earn adds the time earned since the last call and returns the overtime of a side. mu must be held.
-func (p *Pool) earn(side int, now time.Time) *overtime {
-	o, slots := &p.overtime[side], time.Duration(p.own)
-	if side > 0 {
-		slots = time.Duration(p.shared)
+// add notes how long a request of a member took.
+func (p *pace) add(m *Member, took time.Duration) {
+	at := slices.Index(p.members[:p.n], m)
+	if at < 0 {
+		at = p.next
+		p.next = (at + 1) % len(p.members)
+		p.n = max(p.n, at+1)
 	}
-	if o.at.IsZero() {
-		o.left = slots * slowSaved
-	} else {
-		o.left = min(o.left+now.Sub(o.at)*slots/slowShare, slots*slowSaved)
-	}
-	o.at = now
-	return o
+	p.members[at], p.took[at], p.known = m, took, false
 }
 
-// over returns how long a slow request has kept its slot beyond the free time, 0 if it is not slow. mu must be held.
-func (p *Pool) over(u *use, now time.Time) time.Duration {
-	median := p.answered.median()
-	slow, held := max(slowOfPool*median, slowAtLeast), now.Sub(u.began)
-	if u.late || u.work || u.elsewhere || u.trial > 0 || median == 0 || held < slow {
+// usual returns the time of the faster members, 0 if only one has answers. Each member has one vote, because slow ones
+// have few answers; the lowest eighth decides, because slow ones may be the majority.
+func (p *pace) usual() time.Duration {
+	if !p.known && p.n > 1 {
+		sorted := p.took
+		slices.Sort(sorted[:p.n])
+		p.fast = sorted[(p.n-1)/8]
+	}
+	p.known = true
+	return p.fast
+}
+
+// expected returns how long the last request of a member took, 0 if that is not known.
+func (p *pace) expected(m *Member) time.Duration {
+	if at := slices.Index(p.members[:p.n], m); at >= 0 {
+		return p.took[at]
+	}
+	return 0
+}
+
+// extra returns the bytes that a request of so many bytes counts in addition if it keeps its slot for took. mu must be
+// held.
+func (p *Pool) extra(lane models.Class, bytes int64, took time.Duration) int64 {
+	l := &p.lines[lane]
+	usual := l.pace.usual()
+	if usual <= 0 || took < max(slowOfUsual*usual, slowAtLeast) {
 		return 0
 	}
-	return held - slow/4
+	slots := p.shared
+	if lane == models.ClassExpedited {
+		slots = p.own
+	}
+	large := max(1, float64(bytes)/float64(max(l.usual, 1))) // it may take longer
+	turns := (float64(took)/float64(usual)/large - 1) / slowShare
+	most := float64(slowWait) / float64(usual) * float64(slots) / float64(1+len(l.places))
+	return int64(max(0, min(turns, most)) * float64(turn(bytes)))
 }
 
-// pay subtracts a request that ends, or gives up its slot, from the overtime. mu must be held.
-func (p *Pool) pay(u *use) {
-	now := time.Now()
-	if over := p.over(u, now); over > 0 {
-		p.earn(side(u.lane), now).left -= over
-		u.member.slowUntil = now.Add(slowFor * now.Sub(u.began))
+// foresee charges a request that gets a slot as if it took as long as the last one of its member. So a slow member
+// does not take all slots before its first request ends. mu must be held.
+func (p *Pool) foresee(s *Seat) {
+	s.paid.extra = 0
+	if s.bounded > 0 {
+		return
+	}
+	took := min(p.lines[s.lane].pace.expected(s.member), p.lateAfter())
+	s.paid.extra = p.extra(s.lane, s.bytes, took)
+	if s.paid.extra > 0 {
+		p.lines[s.lane].delay(&s.member.places[s.lane], s.paid.extra)
 	}
 }
 
-// exhausted reports whether no overtime is left, counting the requests in flight. mu must be held.
-func (p *Pool) exhausted(of int, now time.Time) bool {
-	left := p.earn(of, now).left
-	for _, u := range p.uses {
-		if side(u.lane) == of {
-			left -= p.over(u, now)
-		}
+// pay corrects the charge of foresee when a request ends, or gives up its slot. mu must be held.
+func (p *Pool) pay(u *use, took time.Duration) {
+	if u.work || u.late || u.trial > 0 {
+		return
 	}
-	return left < 0
-}
-
-// slows reports whether a request of the member is slow, or was recently. mu must be held.
-func (p *Pool) slows(m *Member, now time.Time) bool {
-	if now.Before(m.slowUntil) {
-		return true
+	extra := int64(0)
+	if !u.elsewhere {
+		extra = p.extra(u.lane, u.bytes, took)
 	}
-	for _, u := range p.uses {
-		if u.member == m && p.over(u, now) > 0 {
-			return true
-		}
+	l, at := &p.lines[u.lane], &u.member.places[u.lane]
+	if more := extra - u.paid.extra; more > 0 {
+		l.delay(at, more)
+	} else if more < 0 {
+		l.refund(at, -more, u.paid.raised)
 	}
-	return false
-}
-
-// lineUp puts slow members behind the others of a line while no overtime is left, and moves them forward otherwise. It
-// reports whether only slow members are left to serve. mu must be held.
-func (p *Pool) lineUp(l *line) bool {
-	now := time.Now()
-	if l.behind > 0 && !p.exhausted(side(l.lane), now) {
-		l.forward(func(*place) bool { return true })
-	} else if l.behind > 0 {
-		l.forward(func(at *place) bool { return now.After(at.first.member.slowUntil) })
-	}
-	for !l.places[0].behind && p.slows(l.places[0].first.member, now) && p.exhausted(side(l.lane), now) {
-		l.places[0].behind = true
-		l.behind++
-		heap.Fix(&l.places, 0)
-	}
-	return l.places[0].behind
-}
-
-// forward moves places back among the others. The turns that they have missed are lost.
-func (l *line) forward(which func(*place) bool) {
-	for _, at := range l.places {
-		if at.behind && which(at) {
-			at.behind = false
-			l.behind--
-			l.raise(at)
-		}
-	}
-	heap.Init(&l.places)
 }

@@ -82,7 +82,7 @@ func (b *budget) stats(s *Stats) {
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := Stats{Fallbacks: p.fellBack, Members: len(p.members), Slots: p.slots(), Late: p.uses.count(func(u *use) bool { return u.late })}
+	s := Stats{Fallbacks: p.fellBack, Members: len(p.members), Slots: p.slots(), Late: p.late}
 	for c := range s.Classes {
 		s.Classes[c] = p.counts[c].public()
 		s.Classes[c].InUse, s.Classes[c].Waiting = p.inUse[c], p.lines[c].waiting
