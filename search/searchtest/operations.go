@@ -19,7 +19,7 @@ const OpOther Operation = "other"
 
 // operation is one operation of the service. The file that answers it registers it
 // in an init function, and routing, the check of keys, and faults scripts find
-// there what they need: nothing else lists operations.
+// there what they need. The constants only name some of the operations.
 type operation struct {
 	name   Operation
 	routes []string              // see routing.Operation
@@ -37,7 +37,8 @@ var (
 	handlers   = map[Operation]handler{OpOther: serveNothing}
 )
 
-// register makes an operation known. It is called by init functions only.
+// register makes an operation known. It is called by init functions only. A new operation needs no constant: its name
+// can be written as text.
 func register(op operation) {
 	operations.Add(routing.Operation{Name: string(op.name), Routes: op.routes, Needs: op.needs, Reads: op.reads})
 	handlers[op.name] = op.serve

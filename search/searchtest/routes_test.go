@@ -117,6 +117,8 @@ func TestAddressesThatMeanNothing(t *testing.T) {
 		{"GET", "/aliases('x')/y", 404},
 		{"GET", "/aliases?api-version=2025-09-01", 404},
 		{"GET", "/knowledgebases?api-version=2025-09-01", 404},
+		{"GET", "/knowledgesources/x/files?api-version=2026-04-01", 404},
+		{"PUT", "/knowledgesources/x/files/f?api-version=2026-05-01-preview", 404},
 		{"POST", "/indexers('x')/search.resync?api-version=2026-04-01", 404},
 		{"GET", "/indexes('types')/search.analyze/x", 404},
 		{"PATCH", "/indexes", 405},

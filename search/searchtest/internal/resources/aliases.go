@@ -24,7 +24,7 @@ var aliasShape = shape.Shape{TypeName: "Alias", Members: []shape.Property{
 	shape.Texts("indexes").Must(),
 }}
 
-func init() { aliasKind.register() }
+func init() { aliasKind.offerAll() }
 
 // aliasKind is how aliases are kept.
 var aliasKind = (&resourceKind[*alias]{

@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
-func init() { dataSourceKind.register() }
+func init() { dataSourceKind.offerAll() }
 
 // dataSourceKind is how data sources are kept. Nothing connects to them.
 var dataSourceKind = (&resourceKind[*definition]{

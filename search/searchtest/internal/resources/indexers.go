@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
-func init() { indexerKind.register() }
+func init() { indexerKind.offerAll() }
 
 // indexer is an indexer with what has happened to it. The emulator does not run it.
 type indexer struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
-func init() { indexKind.register() }
+func init() { indexKind.offerAll() }
 
 // indexKind is how indexes are kept. They are found by their current definition.
 var indexKind = &resourceKind[*schema.Index]{

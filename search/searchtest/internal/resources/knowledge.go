@@ -14,10 +14,10 @@ import (
 )
 
 func init() {
-	knowledgeSourceKind.register()
-	knowledgeBaseKind.register()
+	knowledgeSourceKind.offerAll()
+	knowledgeBaseKind.offerAll()
 	offer("knowledgeSourceStatus", apiversion.KnowledgeBases, false, (*Service).knowledgeSourceStatus, "GET /knowledgesources/{name}/status")
-	offer("knowledgeSourceFiles", apiversion.KnowledgeBases, false, notServed("files of knowledge sources"),
+	offer("knowledgeSourceFiles", apiversion.KnowledgeFiles, false, notServed("files of knowledge sources"),
 		"GET /knowledgesources/{name}/files", "POST /knowledgesources/{name}/files",
 		"PUT /knowledgesources/{name}/files/{key}", "DELETE /knowledgesources/{name}/files/{key}")
 	offer("retrieve", apiversion.KnowledgeBases, true, notServed("retrieval from knowledge bases"), "POST /knowledgebases/{name}/retrieve")

@@ -82,11 +82,10 @@ type Operation struct {
 // Handler answers the requests for an operation.
 type Handler func(s *Service, w http.ResponseWriter, r *http.Request, rt routing.Route)
 
-// Operations are the operations on what is kept. The files that answer them add theirs in
-// init functions.
+// Operations are the operations on what is kept. Each file appends its operations in an init function.
 var Operations []Operation
 
-// offer adds an operation.
+// offer adds an operation. It gets no constant in package searchtest: faults scripts write its name as text.
 func offer(name string, needs apiversion.Capability, reads bool, serve Handler, routes ...string) {
 	Operations = append(Operations, Operation{routing.Operation{Name: name, Routes: routes, Needs: needs, Reads: reads}, serve})
 }
@@ -164,8 +163,8 @@ func (k *resourceKind[T]) in(table func(c *Catalog) map[string]T) *resourceKind[
 	return k
 }
 
-// register registers the operations on the definitions of the kind.
-func (k *resourceKind[T]) register() {
+// offerAll offers the operations on the definitions of the kind.
+func (k *resourceKind[T]) offerAll() {
 	wildcard := "{name}"
 	if k.set == "indexes" {
 		wildcard = "{index}"

@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	skillsetKind.register()
+	skillsetKind.offerAll()
 	offer("resetSkills", apiversion.ResetDocuments, false, (*Service).resetSkills, "POST /skillsets/{name}/search.resetskills", "POST /skillsets/{name}/resetskills")
 }
 

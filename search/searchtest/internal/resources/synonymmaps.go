@@ -28,7 +28,7 @@ var synonymMapShape = shape.Shape{TypeName: "SynonymMap", Members: []shape.Prope
 	shape.ObjectOf("encryptionKey", &schema.EncryptionKey).When(apiversion.EncryptionKeys),
 }}
 
-func init() { synonymMapKind.register() }
+func init() { synonymMapKind.offerAll() }
 
 // synonymMapKind is how synonym maps are kept.
 var synonymMapKind = (&resourceKind[*synonymMap]{
