@@ -35,7 +35,7 @@ func (s *sender) Purge(ctx context.Context, most int) int {
 
 // Health is the state of a sender, with the reason if it does not send.
 type Health struct {
-	// State is the last of the HealthState constants that applies.
+	// If several states apply, State is the one declared last in package events.
 	State events.HealthState
 	// Since is when the sender entered State.
 	Since time.Time

@@ -22,10 +22,11 @@
 //
 // # When the service throttles or is unavailable
 //
-// A throttling reply makes the sender wait at least as long as its Retry-After. The circuit breaker ([Options.Outage])
-// opens after three failures in a row, or after three within five seconds that are half of the results. While it is
-// open, only single actions are sent as probes and no attempt is used up. The buffer fills, and adding calls wait or
-// follow [Hold].WhenFull. Flush and Close wait until their contexts end: give Close a deadline.
+// A throttling reply makes the sender wait at least as long as its Retry-After. Throttling alone opens the circuit
+// breaker ([Options.Outage]) only after ten seconds in which nothing passed. Other failures open it after three in a
+// row, or after three within five seconds that are half of the results. While it is open, only single actions are sent
+// as probes and no attempt is used up. The buffer fills, and adding calls wait or follow [Hold].WhenFull. Flush and
+// Close wait until their contexts end: give Close a deadline.
 //
 // # By need
 //

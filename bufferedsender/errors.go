@@ -15,8 +15,9 @@ var (
 	ErrClosed = errors.New("the sender is closed")
 	// ErrBufferFull means that a call that does not wait found no room: TryIndexDocuments, DisableAutoFlush, a callback.
 	ErrBufferFull = errors.New("the buffer is full")
-	// ErrInCallback means that a callback called Flush, Close or IndexDocumentsAndWait, which would wait for itself.
-	ErrInCallback = errors.New("Flush and Close cannot be called from inside a callback")
+	// ErrInCallback means that a callback called Flush, Close, IndexDocumentsAndWait or HoldKeys, which would wait for
+	// the callback itself.
+	ErrInCallback = errors.New("this call would wait for itself: it was made inside a callback")
 	// ErrNoResult means that the reply has no result for the action, or contradictory ones. It may have been applied.
 	ErrNoResult = errors.New("the reply has no result for this document")
 	// ErrDocumentTooLarge means that a document alone exceeds the size limit of a request.
@@ -29,7 +30,8 @@ var (
 	ErrPurged = errors.New("purged to make room")
 	// ErrWithdrawn means that Withdraw, or the end of IndexDocumentsAndWait, took an accepted action back.
 	ErrWithdrawn = models.ErrWithdrawn
-	// ErrNotSent is the error of an events.Batch that waits again: sending was suspended during its ActionSent events.
+	// ErrNotSent is the error of an events.Batch: it was not sent, because sending was suspended while its ActionSent
+	// handlers ran; its actions wait again.
 	ErrNotSent = publisher.ErrNotSent
 	// ErrQueueFull means that Options.Queue is full. A sender with a queue returns it instead of ErrBufferFull.
 	ErrQueueFull = errors.New("the queue is full")
@@ -177,7 +179,8 @@ func (e *ActionError) Rejected() bool { return e.Reason.Rejected() }
 type FlushError struct {
 	// Count is the number of failed actions that no earlier Flush has reported.
 	Count int
-	// Unsent of them were given up by a Close whose context ended meanwhile; Withdrawn of them were taken back.
+	// Unsent and Withdrawn are parts of Count: actions given up by a Close whose context ended meanwhile, and actions
+	// taken back.
 	Unsent    int
 	Withdrawn int
 	// DeadLetters is how many of them Options.DeadLetters has kept.

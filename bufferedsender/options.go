@@ -71,8 +71,8 @@ type Options[T any] struct {
 
 	// Queue stores accepted actions durably until they are settled (filequeue, redisqueue). Any number of senders and
 	// processes may share it, and each sends the actions of all; a sender without an indexer only adds. If a process dies,
-	// its keys are sent again after 12 s, or after twice RequestTimeout if that is less; keys that were in a request,
-	// UnknownWait later. The sender does not close the queue. See DESIGN.md. Defaults to none.
+	// its keys are sent again after min(12 s, 2 × RequestTimeout); for a key that was in a request, add UnknownWait. The
+	// sender does not close the queue. See DESIGN.md. Defaults to none.
 	Queue queue.Queue
 	// Loader returns an action, or nothing, for each key added by IndexKeys, at most 1000 keys a call. After an error it is
 	// called with fewer keys. A key that fails alone waits for a second to a minute. All calls are on one goroutine.
@@ -122,8 +122,9 @@ type Documents[T any] struct {
 
 // Limits bound requests and buffer. 0 means the default; negative values are refused.
 type Limits struct {
-	// MinBatchActions is the number of waiting actions that are sent without waiting for AutoFlushInterval. A small number
-	// makes documents searchable sooner; batches then grow only while the service is slow. Defaults to MaxBatchActions.
+	// MinBatchActions bounds waiting: a request is sent as soon as this many actions wait, or after AutoFlushInterval. A
+	// small number makes documents searchable sooner; batches then grow only while the service is slow. Defaults to
+	// MaxBatchActions.
 	MinBatchActions int
 	// MaxBatchActions is the most actions in a request. Defaults to 1000; at most 32000.
 	MaxBatchActions int
@@ -131,8 +132,8 @@ type Limits struct {
 	MaxBatchBytes int
 	// MaxInFlight is the most requests in flight at once. Defaults to 1; at most 1024.
 	MaxInFlight int
-	// MaxBufferedActions bounds unsettled actions. Defaults to 32768, 4 batches, or 2 for each in flight, whichever is
-	// most.
+	// MaxBufferedActions bounds unsettled actions. Defaults to the largest of 32768, 4 × MaxBatchActions and
+	// 2 × MaxInFlight × MaxBatchActions.
 	MaxBufferedActions int
 	// MaxBufferedBytes bounds the bytes of unsettled actions; bookkeeping may double them. Defaults to 64 MiB, or 4 batches
 	// if that is more.

@@ -51,12 +51,12 @@ func (r *RawSender) Withdraw(match func(key string, tag any) bool) int {
 	return r.sender.Withdraw(match)
 }
 
-// HoldKeys runs act while no action of the keys is in flight. So act can read the truth of a key and write it: no older
-// write of this sender is applied after act's, no newer one before it. First HoldKeys waits, bounded by ctx, until
-// accepted actions of the keys are settled. Actions of the keys accepted later wait behind those that act adds. Within
-// act, Flush, Close, and AddAndWait or HoldKeys of the keys block until their contexts end. add accepts actions of the
-// keys until act returns, all or, with an *AddError, none; it does not wait for room. If act was not run, the error is
-// ErrInCallback, ErrClosed, or that of ctx, with ErrCircuitOpen or ErrPaused.
+// HoldKeys runs act while no action of the keys is in flight. So act can read the truth of a key and write it: the
+// sender applies all older writes of the keys before those of act, and all newer ones after them. First HoldKeys
+// waits, bounded by ctx, until accepted actions of the keys are settled. Within act, Flush, Close, and AddAndWait or
+// HoldKeys of the keys block until their contexts end. add accepts actions of the keys until act returns, all or,
+// with an *AddError, none; it does not wait for room. If act was not run, the error is ErrInCallback, ErrClosed, or
+// that of ctx, with ErrCircuitOpen or ErrPaused.
 func (r *RawSender) HoldKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
 	return r.sender.holdKeys(orBackground(ctx), keys, act)
 }

@@ -217,8 +217,8 @@ func (s *sender) flush(ctx context.Context, whole bool) error {
 // Close refuses further actions, sends the buffered ones, and returns after all are settled, callbacks have run and the
 // sender's goroutines have ended. nil means that every accepted action is in the index or kept in Options.Queue, except
 // failures that a Flush reported; otherwise the error is a *CloseError. Later calls return the same. When ctx ends,
-// Close cancels requests and settles the rest as failed with ErrClosed. Then it waits at most two seconds for a
-// callback that hangs and ten for all callbacks, counted again whenever DeadLetters has kept something.
+// Close cancels requests and settles the rest as failed with ErrClosed. Then it waits for callbacks: at most 2 s for
+// any one, and 10 s in total. Each dead letter kept restarts these limits.
 func (s *sender) Close(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if s.feed != nil && !s.publisher.InsideHook(ctx) {
@@ -238,11 +238,11 @@ func (s *sender) Close(ctx context.Context) error {
 
 // Withdraw takes back the accepted actions for which match returns true, so that those of a lost partition do not
 // overwrite the writes of its next owner. Actions not in a request fail with ErrWithdrawn, without a dead letter;
-// Withdraw returns their number. ActionError.Unknown is true if one may have been applied. Withdraw waits for matching
-// actions in requests; they are not retried. Folded actions are withdrawn together, if match returns true for all. On
-// return handlers have run, except for actions behind an unmatched one of their key. match runs on the publisher
-// goroutine. In a callback Withdraw returns 0 and takes effect afterwards. The Indexer and subscribers of the breaker
-// must not call it.
+// Withdraw returns their number. ActionError.Unknown is set on each withdrawn action that may have been applied.
+// Withdraw waits for matching actions in requests; they are not retried. Folded actions are withdrawn together, if
+// match returns true for all. When Withdraw returns, their handlers have run, except for an action that is queued
+// behind an unmatched action of the same key. match runs on the publisher goroutine. In a callback Withdraw returns 0
+// and takes effect afterwards. The Indexer and subscribers of the breaker must not call it.
 func (s *sender) Withdraw(match func(key string, tag any) bool) int {
 	return s.publisher.Withdraw(func(key string, p *payload) (wanted bool) {
 		s.observer.guard(inWithdraw, func() { wanted = match(key, s.observer.tag(p)) })

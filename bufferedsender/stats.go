@@ -10,7 +10,8 @@ type Stats struct {
 	Accepted int64
 	// Completed counts the actions that the service has applied.
 	Completed int64
-	// Failed counts the actions that failed for good. Of them, Purged made room and Withdrawn were taken back.
+	// Failed counts the actions that failed for good. Purged and Withdrawn are parts of Failed: actions given up to make
+	// room, and actions taken back.
 	Failed    int64
 	Purged    int64
 	Withdrawn int64

@@ -191,8 +191,13 @@ func (e *WaitError) Unwrap() []error {
 // If the index refuses twenty documents in a row for one reason, the call ends with ErrCircuitOpen once three of its
 // own, or all that are left, were refused.
 //
-// An HTTP handler should answer, in this order: no error 200; an *AddError that is Rejected 422; WaitError.Unknown > 0
-// 504; ErrCircuitOpen, ErrPaused or ErrClosed 503; an *ActionError that is Rejected 422; any other 503.
+// An HTTP handler should answer with the first that applies:
+//   - 200: no error
+//   - 422: an *AddError that is Rejected
+//   - 504: WaitError.Unknown > 0
+//   - 503: ErrCircuitOpen, ErrPaused or ErrClosed
+//   - 422: an *ActionError that is Rejected
+//   - 503: any other error
 func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], _ *IndexDocumentsAndWaitOptions) ([]models.IndexingResult, error) {
 	ctx = orBackground(ctx)
 	return s.addAndWait(ctx, len(actions), func(ctx context.Context, c *chunk, i int) (string, error) {

@@ -170,7 +170,7 @@ func TestVerdictsHaveNames(t *testing.T) {
 	assert.Equal(t, retry.Fail, retry.Verdict(0), "an unset verdict must not repeat anything, nor pass for success")
 }
 
-// A call of the client that is no batch follows the table of batches, but for
+// A call of the client that is not a batch follows the table of batches, but for
 // the statuses that mean something else to it, and those that waiting does not end.
 func TestCallsAreRetriedAtTheStatusesOfAzuresClients(t *testing.T) {
 	statuses := retry.CallStatuses()

@@ -97,15 +97,15 @@ func keyProblem(key string) error {
 	trimmed := strings.TrimSpace(key)
 	switch {
 	case key == "":
-		return errors.New("the API key is empty: pass a key of the service to azcore.NewKeyCredential or its Update; perhaps a variable of the environment is not set")
+		return errors.New("the API key is empty: pass a key of the service to azcore.NewKeyCredential, or to the credential's Update method; perhaps an environment variable is not set")
 	case trimmed == "":
-		return errors.New("the API key is nothing but white space: pass a key of the service to azcore.NewKeyCredential or its Update")
+		return errors.New("the API key is nothing but white space: pass a key of the service to azcore.NewKeyCredential, or to the credential's Update method")
 	case key != trimmed && strings.TrimRight(key, "\r\n") == trimmed:
-		return errors.New("the API key ends with a line end, as keys do that were read from a file: pass strings.TrimSpace(key) to azcore.NewKeyCredential or its Update")
+		return errors.New("the API key ends with a line end, as keys do that were read from a file: pass strings.TrimSpace(key) to azcore.NewKeyCredential, or to the credential's Update method")
 	case key != trimmed:
-		return errors.New("the API key has white space around it: pass strings.TrimSpace(key) to azcore.NewKeyCredential or its Update")
+		return errors.New("the API key has white space around it: pass strings.TrimSpace(key) to azcore.NewKeyCredential, or to the credential's Update method")
 	case strings.ContainsAny(key, "\r\n"):
-		return errors.New("the API key has several lines: pass one key to azcore.NewKeyCredential or its Update")
+		return errors.New("the API key has several lines: pass one key to azcore.NewKeyCredential, or to the credential's Update method")
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return errors.New("the API key contains characters that no key has: only letters, digits and punctuation of ASCII can be sent")
 	}

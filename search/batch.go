@@ -10,8 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/models/keys"
 )
 
-// The limits of one request in the service's documentation: 1000 actions (newer services accept more) and 16 MB,
-// taken as 16 million bytes, the smaller reading.
+// The limits of one request in the service's documentation: 1000 actions (newer services accept more) and 16 MB, here
+// 16,000,000 bytes, because the documentation does not say whether it means MB or MiB.
 const (
 	DefaultMaxBatchActions = 1000
 	DefaultMaxBatchBytes   = 16_000_000

@@ -56,7 +56,7 @@ const (
 
 	// For CheckDefinition only.
 	CheckValue     CheckKind = "value"     // a member has no value, or one that is not allowed
-	CheckReference CheckKind = "reference" // the named definition does not exist, or no skill writes the path
+	CheckReference CheckKind = "reference" // the named definition does not exist, or a path goes below a value without members
 	CheckDuplicate CheckKind = "duplicate" // two entries have the same name or target
 	CheckCycle     CheckKind = "cycle"     // skills depend on each other in a cycle
 )
@@ -133,7 +133,7 @@ func (e *CheckError) Unwrap() []error {
 	return errs
 }
 
-// CheckSkipped is a part of the check that could not be done. It may be right or wrong.
+// CheckSkipped is a part of the check that could not be done. The skipped part may or may not have a problem.
 type CheckSkipped struct {
 	// Kind is the skipped part, and Field the affected field, if it concerns one.
 	Kind  CheckKind

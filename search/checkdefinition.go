@@ -25,12 +25,13 @@ type Definitions struct {
 //	})
 //
 // The error is a *CheckError that lists all problems, each as a *CheckProblem; Field is a path as in IndexChange:
-// "skills/split.inputs/text". Checked are names, values, and the inputs and outputs of skills, including cycles. If
-// others holds the definitions that this one refers to, mappings and projections are checked too: the index must have
+// "skills/split.inputs/text". It checks names, values, and the inputs and outputs of skills, including cycles. If
+// others holds the definitions that this one refers to, it checks mappings and projections, too: the index must have
 // the fields, with types that accept the values. A reference to a definition that others lacks is skipped without a
 // problem.
 //
-// A path of the enriched document that no skill writes is taken for a field of the source.
+// An unknown path of the enriched document is assumed to be a field of the source, unless its parent is a value that
+// has no members; that is a CheckReference.
 func CheckDefinition[T indexers.DataSource | indexers.Indexer | skills.Skillset](definition T, others Definitions) error {
 	b, err := json.Marshal(definition)
 	if err != nil {

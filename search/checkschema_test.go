@@ -125,7 +125,7 @@ func TestCheckComparesATypeWithTheIndex(t *testing.T) {
 			key
 			Stars int `json:"stars"`
 		}](write, ""), problems: []string{"missing field stars"}, text: "the index does not, which refuses documents with it: add it to the index"},
-		"a missing field that is no part": {do: check[struct {
+		"a missing field that is not a part": {do: check[struct {
 			key
 			Stars int `json:"stars" search:"-"`
 		}](read, "")},

@@ -23,10 +23,9 @@ const (
 	longestLookPause = 2 * time.Second
 )
 
-// DeleteMatching deletes up to 1000 documents that match the filter. It returns their keys when a search finds no
-// more matching document. It searches, deletes the results, waits until the index no longer shows them, and deletes
-// documents that began to match meanwhile. It needs no sortable or filterable key, so it works where Scan and
-// repair.DeleteWhere return ErrNotScannable.
+// DeleteMatching deletes up to 1000 documents that match the filter. It searches, deletes the results, and waits until
+// the index no longer shows them. It repeats until a search finds none, then returns the deleted keys. It needs no
+// sortable or filterable key, so it works where Scan and repair.DeleteWhere return ErrNotScannable.
 //
 // keyField is the name of the key field; if it is "", the service is asked for it, as by DeleteDocumentsByKey.
 // Filter{} is refused, because it matches every document. If more than 1000 documents match, nothing is deleted: use

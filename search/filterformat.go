@@ -27,8 +27,8 @@ import (
 // verb must not be inside a string of the format, because the argument could end the string. It takes neither flags nor
 // a width. All arguments must be used. The Filter keeps all problems.
 //
-// For a condition on elements use Any and All with In: the service refuses an In without values inside any(…) and
-// all(…) of a format.
+// Do not pass an In without values into any(…) or all(…) of a format: it becomes the constant false, which the service
+// refuses there. Build such conditions with Any and All, which fold it away.
 //
 // As with RawFilter, never build the format from values.
 func Filterf(format string, args ...any) Filter {

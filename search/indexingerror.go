@@ -9,9 +9,9 @@ import (
 
 // IndexingError means that the service replied, but did not index all documents. It indexed the others.
 type IndexingError struct {
-	// Failed has one entry for each action that was not certainly applied, and one for each failure of a key that was not
-	// sent, with the status and the message of the service. StatusCode is 0 for an action without a result in the reply,
-	// which may have been applied.
+	// Failed has one entry for each action not known to be applied, and one for each failure that the reply reports for a
+	// key that was not in the batch, with the status and the message of the service. StatusCode is 0 for an action without
+	// a result in the reply, which may have been applied.
 	Failed []models.IndexingResult
 	// Actions is the number of actions that were sent.
 	Actions int

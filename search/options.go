@@ -71,9 +71,9 @@ type ClientOptions struct {
 	// even with an admin key. Therefore Scan, Rows, WaitVisible, DeleteMatching and the packages repair and rebuild first
 	// read the definition of the index, in api-version 2026-10-01 unless APIVersion has permission filters. If the index
 	// has permission filters, they use elevated read, or return ErrPartialView. If the definition cannot be read, Scan,
-	// ScanKeys, Rows and WaitVisible log a warning and continue; the others return ErrPartialView. Set AssumeWholeView if
-	// the index has no permission filters and the client may not read definitions, as with a query key, or the service
-	// does not know that api-version. Defaults to false.
+	// ScanKeys, Rows and WaitVisible log a warning and continue; the others return ErrPartialView. Set it only if the index
+	// has no permission filters, and if either the client may not read definitions, as with a query key, or the service
+	// lacks that api-version. Defaults to false.
 	AssumeWholeView bool
 
 	// MeterProvider receives the metrics of operations on documents, which TELEMETRY.md lists. For spans set the embedded

@@ -208,7 +208,7 @@ func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 		`ScoringParameters[0]: the parameter is empty: see ScoringParameter`:                   {ScoringParameters: make([]search.ScoringParameterValue, 1)},
 		`ScoringProfile: is not valid UTF-8`:                                                   {ScoringProfile: "\xff"},
 		`Semantic: it has no effect without models.QueryTypeSemantic or a Semantic.Query`:      {Semantic: &search.SemanticOptions{ConfigurationName: "c"}},
-		`OrderBy: semantic ranking is an order of its own`:                                     {QueryType: models.QueryTypeSemantic, OrderBy: []string{"a"}},
+		`OrderBy: it cannot be combined with semantic ranking`:                                 {QueryType: models.QueryTypeSemantic, OrderBy: []string{"a"}},
 		`Semantic.MaxWait: 699ms is shorter than 700ms`:                                        {QueryType: models.QueryTypeSemantic, Semantic: &search.SemanticOptions{MaxWait: 699 * time.Millisecond}},
 		`Semantic.ErrorHandling: "panic" is none of "partial", "fail"`:                         {QueryType: models.QueryTypeSemantic, Semantic: &search.SemanticOptions{ErrorHandling: "panic"}},
 		`Semantic.Answers.Count: -1 is not a number of answers`:                                {QueryType: models.QueryTypeSemantic, Semantic: &search.SemanticOptions{Answers: &search.AnswerOptions{Count: -1}}},

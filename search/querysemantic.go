@@ -70,7 +70,7 @@ func (o *SearchOptions) semantic(b *queryBody, text string) {
 		b.problem("QueryType", errors.New("a semantic query needs a text, or a Semantic.Query, to rank by"))
 	}
 	if len(o.OrderBy) > 0 {
-		b.problem("OrderBy", errors.New("semantic ranking is an order of its own: leave out one of them"))
+		b.problem("OrderBy", errors.New("it cannot be combined with semantic ranking, which orders the results itself: remove OrderBy or the semantic options"))
 	}
 	b.text("semanticConfiguration", "Semantic.ConfigurationName", s.ConfigurationName)
 	if s.Query != "" {

@@ -19,14 +19,14 @@ type readerKey struct{}
 // (KnowledgeBaseClient) on behalf of a user. token is the user's token for the service, with or without "Bearer ".
 // Permission filters trim the results to the documents that the user may see. The token is never logged. No other
 // operation sends it: suggestions return only documents that are open to all, and Scan, Rows and counts cover the
-// whole index. It needs api-version 2026-10-01 or a preview with permission filters. It replaces WithElevatedRead.
+// whole index. It needs api-version 2026-10-01 or a preview with permission filters. See WithElevatedRead.
 func WithUserToken(ctx context.Context, token string) context.Context {
 	return context.WithValue(ctx, readerKey{}, &reader{token: token})
 }
 
 // WithElevatedRead returns a context in which permission filters do not trim queries and lookups. The client needs a
-// role with the permission Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read. It needs
-// the api-versions of WithUserToken, which it replaces; retrievals are never elevated.
+// role with the permission Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read. Retrievals
+// are never elevated. It needs the same api-versions as WithUserToken. On one context the later of the two calls wins.
 func WithElevatedRead(ctx context.Context) context.Context {
 	return context.WithValue(ctx, readerKey{}, &reader{elevated: true})
 }

@@ -159,7 +159,7 @@ func (r *Rows) key(ctx context.Context) (_ string, _ *view, err error) {
 }
 
 // Scan returns the rows in the order of their keys, from after (excluded) to through (included); "" means no limit.
-// Otherwise it is Scan of the client.
+// Otherwise it is like the function Scan.
 func (r *Rows) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
 	return func(yield func(models.Row, error) bool) {
 		key, v, err := r.key(ctx)

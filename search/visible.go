@@ -18,7 +18,7 @@ type VisibleOptions struct {
 	Gone bool
 }
 
-// NotVisibleError is the last state of the index when ctx ended.
+// NotVisibleError means that ctx ended before the index showed the wanted state. Seen describes the last lookup.
 type NotVisibleError struct {
 	Key     string
 	Want    string // as text

@@ -111,7 +111,7 @@ func (l *loop) outcome(f *flight, o models.Outcome) {
 	if o.Unknown || o.Cut {
 		l.holds.cut(f.lease, now)
 	}
-	if v := verdictOf(o); v >= f.verdict { // of several actions of a row the worst outcome counts
+	if v := verdictOf(o); v >= f.verdict { // the worst outcome of a row's actions counts
 		f.worst, f.verdict = o, v
 	}
 	if f.left--; f.left > 0 {

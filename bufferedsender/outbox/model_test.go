@@ -523,7 +523,7 @@ func (s *schedule) step() {
 		if err := s.goBack(); err != nil {
 			s.wrong("go back: %v", err)
 		}
-	case what == 38: // until it ends, or until the next such step
+	case what == 38: // the service refuses this process until it ends, or until the next such step for it
 		if !m.denied.Swap(!m.denied.Load()) {
 			s.hold("denied")
 		}

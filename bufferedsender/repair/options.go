@@ -139,7 +139,7 @@ func (o *Options) withDefaults() (Options, error) {
 		c.Name = "repair"
 	}
 	if c.Hints != nil && c.HintsOf == "" {
-		errs = append(errs, errors.New("Hints need HintsOf, the name of their index"))
+		errs = append(errs, errors.New("HintsOf is empty: Hints need the name of their index"))
 	}
 	if c.treeEvery == 0 {
 		c.treeEvery = defaultTreeEvery

@@ -637,7 +637,7 @@ func TestWhatCannotBeIsRefusedBeforeAnythingIsCompared(t *testing.T) {
 			"sort them by bytes":        {good, &Options{Splits: []string{"b", "a"}}},
 			"each once":                 {good, &Options{Splits: []string{"a", "a"}}},
 			"whose From rises":          {good, &Options{Throttle: []Tier{{5, 1}, {5, 2}}}},
-			"Hints need HintsOf":        {good, &Options{Hints: new(hints.Set)}},
+			"HintsOf is empty":          {good, &Options{Hints: new(hints.Set)}},
 			"set Mark to its IndexKeys": {queued{good}, nil},
 		} {
 			_, err := w.run(c.to, c.opts)

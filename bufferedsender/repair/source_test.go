@@ -140,7 +140,7 @@ func TestATableInAnotherOrderIsRefused(t *testing.T) {
 
 func TestWhatATableLacksIsSaid(t *testing.T) {
 	for _, err := range (&SQLSource{PageRows: -1}).Scan(t.Context(), "", "") {
-		for _, says := range []string{"DB is nil", "Table and Key are required", "Load is nil", "PageRows is -1"} {
+		for _, says := range []string{"DB is nil", "the Table and the Key are required", "Load is nil", "PageRows is -1"} {
 			assert.ErrorContains(t, err, says)
 		}
 	}

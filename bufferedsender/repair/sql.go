@@ -88,7 +88,7 @@ func (s *SQLSource) check() error {
 		errs = append(errs, errors.New("DB is nil"))
 	}
 	if s.Table == "" || s.Key == "" {
-		errs = append(errs, errors.New("Table and Key are required"))
+		errs = append(errs, errors.New("the Table and the Key are required"))
 	}
 	if s.Load == nil {
 		errs = append(errs, errors.New("Load is nil: use Uploads with a function that loads documents"))

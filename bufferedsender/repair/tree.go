@@ -35,10 +35,11 @@ type TreeReport struct {
 	More bool `json:"more,omitempty"`
 }
 
-// RunTree finds what a sender has lost, without scanning the index. The tree records what the service confirms to the
-// sender (digesttree.Follow). RunTree compares the tree with the source, and looks up in the index the keys that
-// differ, 128 a round, until no others differ, at most sixteen rounds. Then it repairs the keys that differ in the
-// index, as Run does, and updates the tree. So a second call finds only what cannot be repaired.
+// RunTree finds what a sender has lost; it scans the index only to build due segments of the tree. The tree records
+// what the service confirms to the sender (digesttree.Follow). RunTree compares the tree with the source, and looks
+// up in the index the keys that differ, 128 a round, until no others differ, at most sixteen rounds. Then it repairs
+// the keys that differ in the index, as Run does, and updates the tree. So a second call finds only what cannot be
+// repaired.
 //
 // The source is scanned once if nothing differs, otherwise twice a round; its first rows are also scanned and looked up
 // once, to check that Scan and Lookup agree. A round takes about three times Options.Pause, six seconds by default, so

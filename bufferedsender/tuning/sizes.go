@@ -31,8 +31,8 @@ const (
 	// With full batches it starts if more than tolerated of the last memory requests were refused, or more than intolerable
 	// after at least little requests.
 	tolerated, intolerable, memory, little = 0.12, 0.4, 60, 8
-	// Small batches are given up if their throughput in a span is less than twice the refused share of their best
-	// throughput, which fades.
+	// Small batches are given up if throughput < 2 × refused share × best, measured over spanSeconds and at least
+	// spanRequests requests. best fades by fading per span.
 	spanSeconds, spanRequests, fading = 5.0, 8, 0.95
 	// Enlarged batches must have worthwhile times the throughput, in documents.
 	worthwhile             = 1.5

@@ -94,8 +94,8 @@ func (r tableRow) service() service {
 	return s
 }
 
-// tableResult is a row's outcome: from ten to twenty seconds after the beginning or
-// the change, and from ten to ninety. Goodput is a share of the capacity.
+// tableResult is a row's outcome: soon covers seconds 10 to 20 after the start
+// (or the change), steady seconds 10 to 90. Goodput is a share of the capacity.
 type tableResult struct {
 	soon, steady span
 }

@@ -48,7 +48,7 @@ func (all *guests) gone(g *guest) {
 	*all = slices.DeleteFunc(*all, func(other *guest) bool { return other == g })
 }
 
-// asked returns the oldest one that a request waits for, or nil.
+// asked returns the oldest guest that a request waits for, or nil.
 func (all guests) asked() *guest { return all.first(func(g *guest) bool { return g.asked }) }
 
 // first returns the oldest wanted one, or nil.

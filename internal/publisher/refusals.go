@@ -140,7 +140,8 @@ func (l *loop[V, R]) exonerate() {
 	}
 }
 
-// lastReason returns the reason of the last item that was refused or applied, "" if it was applied.
+// lastReason returns the reason of the last item that was refused or applied; "" if that item was applied or has no
+// reason, or if there is none.
 func lastReason[R any](results []Result[R]) string {
 	for i := len(results) - 1; i >= 0; i-- {
 		if results[i].Next != Requeue {

@@ -172,7 +172,7 @@ func firstDifference(a, b []byte) int {
 	return n
 }
 
-// clip returns what is around a place in a text, quoted.
+// clip quotes the 60 bytes before and after at.
 func clip(b []byte, at int) string {
 	return fmt.Sprintf("%q", b[max(0, at-60):min(len(b), at+60)])
 }

@@ -6,8 +6,7 @@ import "cmp"
 // that a test can say when the probe goes. b must not be in use yet.
 func (b *Breaker) Randomly(random func() float64) { b.random = random }
 
-// OpensInARow returns the options with another number of failures in a row that
-// open a breaker, negative for none.
+// OpensInARow returns o, changed to open after n consecutive failures; negative: never for that reason.
 func (o Options) OpensInARow(n int) *Options {
 	o.inARow = n
 	return &o

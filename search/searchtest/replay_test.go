@@ -47,7 +47,7 @@ type difference struct{ recording, exchange, where, recorded, emulated string }
 
 // TestRecordedExchangesAreAnsweredAsRecorded sends what was recorded with the
 // real service to the emulator. DIFFERENCES.md lists where the answers differ,
-// and why: a difference that is not in it fails, and so does one that is no more.
+// and why: a difference that is not in it fails, and so does one that has ended.
 func TestRecordedExchangesAreAnsweredAsRecorded(t *testing.T) {
 	var found []difference
 	counts := map[string]int{"equal but for score": 0}

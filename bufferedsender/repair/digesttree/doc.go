@@ -1,6 +1,6 @@
-// Package digesttree detects in seconds, without reading an index, what a sender has lost on its way there: a [Tree]
-// records the version of each key that the service has confirmed, and compares these with the source by digests. It
-// does not detect what other programs delete in the index.
+// Package digesttree detects in seconds what a sender has lost on its way to an index, which is scanned only at first,
+// weekly and after a crash: a [Tree] records the version of each key that the service has confirmed, and compares these
+// with the source by digests. It does not detect what other programs delete in the index.
 // The package is experimental: its API may change in any release.
 //
 //	tree, err := digesttree.Open("/var/lib/hotels/tree", nil)

@@ -56,19 +56,19 @@ func TestWhatAnEncoderMayNotDo(t *testing.T) {
 		want   string
 		is     error
 	}{
-		"fail":                    {func(any) ([]byte, error) { return nil, errors.New("no idea") }, "encode document: no idea", nil},
-		"panic":                   {func(any) ([]byte, error) { panic("ouch") }, "the Encoder panicked: ouch", nil},
-		"nothing":                 {func(any) ([]byte, error) { return nil, nil }, "not nothing", models.ErrNotAnObject},
-		"a list":                  {func(any) ([]byte, error) { return []byte(`[{"id":"a"}]`), nil }, "not an array", models.ErrNotAnObject},
-		"two documents":           {func(any) ([]byte, error) { return []byte(`{"id":"a"},{"id":"b"}`), nil }, "not valid JSON", nil},
-		"the end of a batch":      {func(any) ([]byte, error) { return []byte(`{"id":"a"}]}`), nil }, "not valid JSON", nil},
-		"half a document":         {func(any) ([]byte, error) { return []byte(`{"id":"a"`), nil }, "not valid JSON", nil},
-		"a name in a number":      {func(any) ([]byte, error) { return []byte(`{"id":"a","x":1"@search.action":"delete"}`), nil }, "not valid JSON", nil},
-		"a word that is no value": {func(any) ([]byte, error) { return []byte(`{"id":"a","x":nope}`), nil }, "not valid JSON at offset 15: invalid character 'o' in literal null", nil},
-		"a bad number inside":     {func(any) ([]byte, error) { return []byte(` {"id":"a","x":[{"y":1.}]}`), nil }, "not valid JSON at offset 23: invalid character '}' after decimal point", nil},
-		"a reserved name":         {func(any) ([]byte, error) { return []byte(`{"id":"a","@search.action":"delete"}`), nil }, "", models.ErrReservedName},
-		"another key":             {func(any) ([]byte, error) { return []byte(`{"id":"b"}`), nil }, `the Encoder writes "b" in the field "id", but the key of the document is "a"`, nil},
-		"no key":                  {func(any) ([]byte, error) { return []byte(`{"name":"a"}`), nil }, "", models.ErrNoKey},
+		"fail":                       {func(any) ([]byte, error) { return nil, errors.New("no idea") }, "encode document: no idea", nil},
+		"panic":                      {func(any) ([]byte, error) { panic("ouch") }, "the Encoder panicked: ouch", nil},
+		"nothing":                    {func(any) ([]byte, error) { return nil, nil }, "not nothing", models.ErrNotAnObject},
+		"a list":                     {func(any) ([]byte, error) { return []byte(`[{"id":"a"}]`), nil }, "not an array", models.ErrNotAnObject},
+		"two documents":              {func(any) ([]byte, error) { return []byte(`{"id":"a"},{"id":"b"}`), nil }, "not valid JSON", nil},
+		"the end of a batch":         {func(any) ([]byte, error) { return []byte(`{"id":"a"}]}`), nil }, "not valid JSON", nil},
+		"half a document":            {func(any) ([]byte, error) { return []byte(`{"id":"a"`), nil }, "not valid JSON", nil},
+		"a name in a number":         {func(any) ([]byte, error) { return []byte(`{"id":"a","x":1"@search.action":"delete"}`), nil }, "not valid JSON", nil},
+		"a word that is not a value": {func(any) ([]byte, error) { return []byte(`{"id":"a","x":nope}`), nil }, "not valid JSON at offset 15: invalid character 'o' in literal null", nil},
+		"a bad number inside":        {func(any) ([]byte, error) { return []byte(` {"id":"a","x":[{"y":1.}]}`), nil }, "not valid JSON at offset 23: invalid character '}' after decimal point", nil},
+		"a reserved name":            {func(any) ([]byte, error) { return []byte(`{"id":"a","@search.action":"delete"}`), nil }, "", models.ErrReservedName},
+		"another key":                {func(any) ([]byte, error) { return []byte(`{"id":"b"}`), nil }, `the Encoder writes "b" in the field "id", but the key of the document is "a"`, nil},
+		"no key":                     {func(any) ([]byte, error) { return []byte(`{"name":"a"}`), nil }, "", models.ErrNoKey},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

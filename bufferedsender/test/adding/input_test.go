@@ -250,7 +250,7 @@ func TestAWrongEndpointFailsWithWhatItAnswers(t *testing.T) {
 		assert.ErrorContains(t, failure, "refused")
 		assert.False(t, failure.Unknown, "nothing has left this machine")
 	})
-	t.Run("that is no service", func(t *testing.T) {
+	t.Run("that is not a service", func(t *testing.T) {
 		client, err := dial(plain.URL()+"/nowhere", "hotels", searchtest.AdminKey, own)
 		if err != nil {
 			return // this is already one clear error
@@ -338,7 +338,7 @@ func TestNewNamesEveryOptionThatCannotBeUsed(t *testing.T) {
 		"a negative number of them":                  {sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: -1}}, []string{"MaxInFlight is -1"}},
 		"a buffer for more than can be counted":      {sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: tooMany}}, []string{"MaxBufferedActions"}},
 		"a negative buffer":                          {sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: -1, MaxBufferedBytes: -1}}, []string{"MaxBufferedActions", "MaxBufferedBytes"}},
-		"jitter that is no share":                    {sendertest.Options{Retry: retry.Options{Jitter: 2}}, []string{"Jitter"}},
+		"jitter that is not a share":                 {sendertest.Options{Retry: retry.Options{Jitter: 2}}, []string{"Jitter"}},
 		"everything at once, and all of it is named": {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll(nil)}, OnMergeMissing: 99, Limits: bufferedsender.Limits{MaxInFlight: -1, MaxBatchActions: 1 << 20}, Retry: retry.Options{Jitter: 2}}, []string{"WhenFull", "OnMergeMissing", "MaxInFlight", "MaxBatchActions", "Jitter"}},
 	} {
 		t.Run(name, func(t *testing.T) { turnedDown(t, &c.opts, c.names...) })

@@ -23,8 +23,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// refusesPoison refuses documents with the keys poison-…. With whole it refuses the request that has one, as for a
-// wrong type; otherwise the result of each.
+// refusesPoison refuses documents whose keys begin with poison-. If whole is set it refuses the whole request, as for a
+// wrong type, otherwise the result of each such document.
 func refusesPoison(whole bool) sendertest.Answer {
 	poisoned := func(key string) bool { return strings.HasPrefix(key, "poison-") }
 	if whole {

@@ -22,7 +22,7 @@ type stringsOf struct {
 	Bytes  []byte
 }
 
-// givenKey is a key that is no string but names itself as one.
+// givenKey is a key that is not a string but names itself as one.
 type givenKey struct{ S string }
 
 func (k givenKey) MarshalText() ([]byte, error) { return []byte(k.S), nil }

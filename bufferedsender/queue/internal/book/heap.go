@@ -12,7 +12,7 @@ type kind uint32
 
 const (
 	inReady    kind = iota // due, by place
-	inSuspects             // due suspects that go in parts, by place
+	inSuspects             // due suspects, reserved several at a time (DESIGN.md: suspects), by place
 	inLone                 // due suspects that go alone, by place
 	inDelayed              // not due yet, by due time
 	inLeases               // leased, by the end of the lease

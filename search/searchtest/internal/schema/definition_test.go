@@ -178,7 +178,7 @@ func TestDefinitionsTheServiceRefusesAreRefused(t *testing.T) {
 		"a weight of a field that is not there":   {plain(`"scoringProfiles":[{"name":"p","text":{"weights":{"nope":2}}}]`), "'nope' which does not exist"},
 		"a weight of a number":                    {plain(`"scoringProfiles":[{"name":"p","text":{"weights":{"n":2}}}]`), "not a searchable string"},
 		"a weight of nothing":                     {plain(`"scoringProfiles":[{"name":"p","text":{"weights":{"title":0}}}]`), "not greater than 0"},
-		"a weight that is no number":              {plain(`"scoringProfiles":[{"name":"p","text":{"weights":{"title":"2"}}}]`), "Edm.Double"},
+		"a weight that is not a number":           {plain(`"scoringProfiles":[{"name":"p","text":{"weights":{"title":"2"}}}]`), "Edm.Double"},
 		"a function of a field that is not there": {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"tag","fieldName":"nope","boost":2,"tag":{"tagsParameter":"t"}}]}]`), "'nope' which does not exist"},
 		"a function of a field without filter":    {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"magnitude","fieldName":"dark","boost":2,"magnitude":{"boostingRangeStart":1,"boostingRangeEnd":2}}]}]`), "not filterable"},
 		"a magnitude of a date":                   {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"magnitude","fieldName":"at","boost":2,"magnitude":{"boostingRangeStart":1,"boostingRangeEnd":2}}]}]`), "Edm.DateTimeOffset"},
