@@ -7,8 +7,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/faults"
 )
 
-// Faults is a script of what goes wrong. It can be written in Go or, with the
-// same names, in JSON (see ParseFaults):
+// Faults is a script of faults. It can be written in Go, or with the same names in JSON
+// (see ParseFaults):
 //
 //	{
 //	  "seed": 42,
@@ -22,27 +22,27 @@ import (
 //	  "capacity": {"documentsPerSecond": 5000, "status": 503, "retryAfter": "1s"}
 //	}
 //
-// For each request the rules are tried in order and the first one that matches
-// and whose turn it is (After, Every, Probability, Count) is carried out; the
-// others do not see the request. Faults happen behind the routing and the check
-// of the key, so a request that is refused for those meets none.
+// For each request the rules are tried in order. The first rule that matches and whose turn
+// it is (After, Every, Probability, Count) is carried out; later rules do not count the
+// request. Faults follow routing, authorization and the limit on the body, so a request
+// refused by one of these is never affected.
 //
-// A script with a rule that can do nothing, because of a mistake or because an
-// earlier rule takes all its requests, is refused: see Validate.
+// Validate refuses a script with a rule that can have no effect, because of a mistake or
+// because an earlier rule takes all its requests.
 type Faults struct {
-	// Seed starts the generator behind Probability and Ratio, and the shuffling
-	// of results. The same requests in the same order get the same faults.
+	// Seed starts the generator behind Probability, Ratio and the shuffling of results. The
+	// same requests in the same order get the same faults.
 	Seed uint64 `json:"seed,omitempty"`
 	// Rules are tried in order.
 	Rules []Fault `json:"rules,omitempty"`
-	// Capacity replaces Options.Capacity while the script is in force, if set. It
-	// must limit something. See Server.SetFaults for what is left of it when the
-	// script changes.
+	// Capacity replaces Options.Capacity while the script is in force. It must limit
+	// something. Server.SetFaults describes the bucket when the script changes. Defaults to
+	// Options.Capacity.
 	Capacity *Capacity `json:"capacity,omitempty"`
 }
 
-// Fault is one rule of a script: when it applies and what happens then.
-// Everything in the first group that is set must hold.
+// Fault is one rule of a script: conditions and effects. All conditions (the fields up to
+// OverActions) that are set must hold.
 type Fault struct {
 	// Operation restricts the rule to one operation. Defaults to all.
 	Operation Operation `json:"operation,omitempty"`
@@ -54,83 +54,77 @@ type Fault struct {
 	// Index restricts the rule to indexes whose name matches the pattern.
 	// Defaults to all.
 	Index string `json:"index,omitempty"`
-	// OverBytes restricts the rule to bodies of more bytes than this. A rule with
-	// no other effect answers 413: a limit that clients have to discover.
+	// OverBytes restricts the rule to bodies of more bytes than this. Without another effect
+	// the rule answers 413: a limit that clients have to discover.
 	OverBytes int64 `json:"overBytes,omitempty"`
-	// OverActions does the same for the number of actions of a batch.
+	// OverActions is the same limit for the number of actions of a batch.
 	OverActions int `json:"overActions,omitempty"`
 
-	// From is how long after SetFaults the rule comes into force. Defaults to at
-	// once.
+	// From is the delay between SetFaults and the start of the rule. Defaults to 0.
 	From Duration `json:"from,omitempty"`
-	// For is how long it is in force then. Requests before and after that do not
+	// For is how long the rule is in force after From. Requests outside of that time do not
 	// match and are not counted. Defaults to no end.
 	For Duration `json:"for,omitempty"`
 
-	// After passes over that many of the requests that match first.
+	// After is the number of matching requests that the rule first lets pass.
 	After int `json:"after,omitempty"`
-	// Every then takes the first and every Every-th of the rest. Defaults to 1,
+	// Every selects the first of the remaining requests and then each Every-th. Defaults to 1,
 	// all of them.
 	Every int `json:"every,omitempty"`
-	// Probability then takes each with that probability. Defaults to 1.
+	// Probability is the chance of each selected request. Defaults to 1.
 	Probability float64 `json:"probability,omitempty"`
-	// Count ends the rule after it was carried out that many times. Defaults to
-	// no end.
+	// Count is the number of times the rule is carried out before it ends. Defaults to no end.
 	Count int `json:"count,omitempty"`
 
-	// Delay holds the request back before anything is done with it.
+	// Delay holds the request back before it is carried out.
 	Delay Duration `json:"delay,omitempty"`
-	// ReplyDelay holds the reply back when everything is done.
+	// ReplyDelay holds the reply back after the request was carried out.
 	ReplyDelay Duration `json:"replyDelay,omitempty"`
-	// Status answers with that status instead of carrying the request out.
+	// Status is the status to answer with instead of carrying the request out.
 	Status int `json:"status,omitempty"`
-	// Commit carries the request out before Status is answered.
+	// Commit carries the request out before answering with Status.
 	Commit bool `json:"commit,omitempty"`
-	// Code and Message are the error code and message of the answer with Status,
-	// which must be one of an error. Message defaults to a text that fits the
-	// status.
+	// Code and Message are the error code and message of the answer with Status, which must
+	// then be an error status. Message defaults to a text that fits the status.
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`
-	// RetryAfter is sent with Status, in the form that RetryAfterForm names.
-	// Defaults to no such header.
+	// RetryAfter is sent with Status, in the form of RetryAfterForm. Defaults to no header.
 	RetryAfter     Duration       `json:"retryAfter,omitempty"`
 	RetryAfterForm RetryAfterForm `json:"retryAfterForm,omitempty"`
-	// Cut breaks the connection instead of answering, so it excludes whatever is
-	// about the answer.
+	// Cut breaks the connection instead of answering. It excludes all fields about the answer.
 	Cut Cut `json:"cut,omitempty"`
-	// Body damages the body of the reply.
+	// Body is the damage to the body of the reply.
 	Body BodyFault `json:"body,omitempty"`
-	// Results damages the list of results of a batch.
+	// Results is the damage to the list of results of a batch.
 	Results ResultsFault `json:"results,omitempty"`
-	// Semantic makes the ranking of a semantic query fail: its reply is partial,
-	// with status 206, or an error if that is what the query asks for. The rule is
-	// about such queries only. It takes Options.SemanticStandIn.
+	// Semantic makes the ranking of semantic queries fail: the reply is partial, with status
+	// 206, or an error if the query asks for one. The rule then matches only such queries. It
+	// has no effect without Options.SemanticStandIn.
 	Semantic SemanticFault `json:"semantic,omitempty"`
-	// Documents refuses single documents of a batch. The first rule that takes a
-	// document decides.
+	// Documents refuses single documents of a batch. The first rule that matches a document
+	// decides.
 	Documents []DocumentFault `json:"documents,omitempty"`
 }
 
-// DocumentFault refuses single documents of a batch. Everything that is set must
-// hold.
+// DocumentFault refuses single documents of a batch. All fields that are set must hold.
 type DocumentFault struct {
-	// Keys restricts the rule to keys that match one of the patterns, in the
-	// syntax of path.Match. Defaults to all.
+	// Keys restricts the rule to keys that match one of the patterns, in the syntax of
+	// path.Match. Defaults to all.
 	Keys []string `json:"keys,omitempty"`
-	// Ratio takes that share of the documents, at random. Defaults to 1.
+	// Ratio is the share of the documents that are refused, at random. Defaults to 1.
 	Ratio float64 `json:"ratio,omitempty"`
-	// Nth takes only the n-th time that a key meets this rule, counted from 1.
-	// Defaults to every time.
+	// Nth restricts the rule to the n-th time that a key matches it, counted from 1. Defaults
+	// to every time.
 	Nth int `json:"nth,omitempty"`
-	// Times takes each key that many times at most. Defaults to no end.
+	// Times limits how many times each key is refused. Defaults to no limit.
 	Times int `json:"times,omitempty"`
 	// Status is the status of the document. Defaults to 503.
 	Status int `json:"status,omitempty"`
-	// Message is its error message. Defaults to what the service says.
+	// Message is the error message of the document. Defaults to the text of the service.
 	Message string `json:"message,omitempty"`
 }
 
-// RetryAfterForm is how a reply says when to come back.
+// RetryAfterForm is a form of the header with the delay before a retry.
 type RetryAfterForm string
 
 // The forms of the header.
@@ -141,53 +135,53 @@ const (
 	RetryAfterXMS     RetryAfterForm = "x-ms-retry-after-ms" // x-ms-retry-after-ms: 2000
 )
 
-// Cut is when a connection breaks.
+// Cut is a moment at which a connection breaks.
 type Cut string
 
 // The moments at which a connection can break.
 const (
 	CutBeforeCommit Cut = "beforeCommit" // nothing of the request was carried out
-	CutAfterCommit  Cut = "afterCommit"  // all of it was, and only the answer is lost
+	CutAfterCommit  Cut = "afterCommit"  // all of the request was carried out, only the answer is lost
 )
 
-// BodyFault is what is wrong with the body of a reply.
+// BodyFault is a damage to the body of a reply.
 type BodyFault string
 
 // The ways to damage a body.
 const (
-	BodyTruncated BodyFault = "truncated" // half of it, then the connection breaks
+	BodyTruncated BodyFault = "truncated" // the first half, then the connection breaks
 	BodyMalformed BodyFault = "malformed" // complete, but not JSON
 	BodyEmpty     BodyFault = "empty"     // no body
 )
 
-// ResultsFault is what is wrong with the results of a batch.
+// ResultsFault is a damage to the results of a batch.
 type ResultsFault string
 
 // The ways to damage the results.
 const (
-	ResultsMissing    ResultsFault = "missing"    // the last one is left out
-	ResultsExtra      ResultsFault = "extra"      // one more, for a key that nobody sent
-	ResultsRepeated   ResultsFault = "repeated"   // the first one stands there twice
+	ResultsMissing    ResultsFault = "missing"    // the last result is left out
+	ResultsExtra      ResultsFault = "extra"      // an additional result, for a key that was not sent
+	ResultsRepeated   ResultsFault = "repeated"   // the first result comes twice
 	ResultsShuffled   ResultsFault = "shuffled"   // in another order
-	ResultsUnknownKey ResultsFault = "unknownKey" // the first one names a key that nobody sent
+	ResultsUnknownKey ResultsFault = "unknownKey" // the first result has a key that was not sent
 )
 
-// SemanticFault is why the ranking of a semantic query fails.
+// SemanticFault is a reason for which the ranking of a semantic query fails.
 type SemanticFault string
 
-// The reasons for which the ranking can fail. The reply has the results without
-// it, except for the last.
+// The reasons for which the ranking can fail. Except for SemanticTransientAnswers, the reply
+// has unranked results.
 const (
 	SemanticCapacityOverloaded SemanticFault = "capacityOverloaded"
 	SemanticMaxWaitExceeded    SemanticFault = "maxWaitExceeded"
 	SemanticTransient          SemanticFault = "transient"
-	SemanticTransientAnswers   SemanticFault = "transientAnswers" // ranked and captioned, without answers and marks
+	SemanticTransientAnswers   SemanticFault = "transientAnswers" // results are ranked and captioned, without answers and highlights
 )
 
 // Duration is a time.Duration that reads and writes JSON as text ("1.5s").
 type Duration time.Duration
 
-// String is the text of the time.Duration.
+// String returns the text of the time.Duration.
 func (d Duration) String() string { return time.Duration(d).String() }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -200,17 +194,15 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Validate reports everything that is wrong with the script, with the position
-// of the rule, counted from 0, and the field: values out of range, names and
-// patterns that nothing matches, and whatever can do nothing, such as a message
-// without a status or a rule behind one that takes all its requests.
+// Validate reports all problems of the script, each with the position of the rule (from 0)
+// and the field: values out of range, names and patterns that match nothing, and settings
+// without an effect, such as a message without a status or a rule behind one that takes all
+// its requests.
 func (f *Faults) Validate() error { return f.parsed().Check(operations, nil) }
 
-// ParseFaults reads a script in JSON and checks it as Validate does. It refuses
-// three things more, which only the text shows, so that no line of a script
-// silently does nothing or the opposite: members that are unknown, members that
-// are there twice, and an explicit 0 where that would mean the default
-// ("probability": 0 would be always). All problems are reported at once.
+// ParseFaults reads a script in JSON and checks it as Validate does. It also refuses unknown
+// members, repeated members, and an explicit 0 where 0 means the default ("probability": 0
+// would mean always). All problems are reported at once.
 func ParseFaults(r io.Reader) (*Faults, error) {
 	var f Faults
 	unreadable, err := faults.Read(r, &f)
@@ -223,7 +215,7 @@ func ParseFaults(r io.Reader) (*Faults, error) {
 	return &f, nil
 }
 
-// parsed is the script as its room has it.
+// parsed converts the script to the form that package faults carries out.
 func (f *Faults) parsed() *faults.Script {
 	out := &faults.Script{Seed: f.Seed, Capacity: f.Capacity.parsed()}
 	for i := range f.Rules {

@@ -20,34 +20,33 @@ import (
 type RequestRecord struct {
 	// Seq numbers the requests of a server from 1 in the order of their arrival.
 	Seq uint64
-	// Time is when it arrived, Duration how long the reply took.
+	// Time is the arrival of the request, Duration the time until the reply.
 	Time     time.Time
 	Duration time.Duration
-	// Operation is what was asked for, Index the index it was about as the address
-	// had it, so it may be that of an alias, and Key the document of a lookup. Name
-	// is the definition that a request was about, of a synonym map or an indexer, say.
-	// All are "" for none.
+	// Operation is the operation of the request. Index is the name in the address, which may be
+	// an alias. Key is the document of a lookup. Name is the definition that the request is
+	// about, such as a synonym map or an indexer. Each is "" if the request has none.
 	Operation        Operation
 	Index, Key, Name string
-	// Method and URL are those of the request; the URL without an api-key.
+	// Method and URL are those of the request. URL has no api-key.
 	Method, URL string
 	// Header is a copy of the headers, without keys, tokens and cookies.
 	Header http.Header
-	// RequestID and ClientRequestID are the service's id of the request and the
-	// client's.
+	// RequestID and ClientRequestID are the ids of the request: that of the service, and that
+	// of the client.
 	RequestID, ClientRequestID string
-	// Actions is how many actions a batch had, 0 if it was not understood.
+	// Actions is the number of actions of a batch, 0 if it could not be read.
 	Actions int
-	// BodyBytes is the size of the body, decompressed, and Body the beginning of
-	// it that Options.KeepBodies allows for.
+	// BodyBytes is the size of the decompressed body. Body is its beginning, up to
+	// Options.KeepBodies bytes.
 	BodyBytes int64
 	Body      []byte
-	// Status is that of the reply, whether or not it was delivered.
+	// Status is the status of the reply, whether or not it was delivered.
 	Status int
-	// Fault tells that a rule of the faults script was carried out.
+	// Fault reports whether a rule of the faults script was carried out.
 	Fault bool
-	// Err is why there was no reply: a cut, or the context of the request. Nil
-	// otherwise.
+	// Err is the reason for a missing reply: a cut connection or an ended context. Nil if there
+	// was a reply.
 	Err error
 }
 
@@ -57,7 +56,7 @@ type requestLog struct {
 
 	mu   sync.Mutex // guards the fields below
 	ring []RequestRecord
-	next int // where the next one goes once the ring is full
+	next int // the position of the next record in a full ring
 }
 
 func (l *requestLog) add(rec RequestRecord) {
@@ -71,10 +70,10 @@ func (l *requestLog) add(rec RequestRecord) {
 	l.next = (l.next + 1) % l.limit
 }
 
-// secretHeaders are the headers that let their sender in somewhere.
+// secretHeaders are the headers with credentials.
 var secretHeaders = []string{"Api-Key", "Authorization", "Cookie", "Proxy-Authorization", "X-Ms-Query-Source-Authorization"}
 
-// withoutKeys returns the query of an address with any api-key made unreadable.
+// withoutKeys returns the query of an address with every api-key redacted.
 func withoutKeys(query url.Values, raw string) string {
 	found := false
 	for name := range query {
@@ -89,7 +88,7 @@ func withoutKeys(query url.Values, raw string) string {
 	return query.Encode()
 }
 
-// record notes a request that is done with.
+// record logs a finished request.
 func (s *Server) record(r *http.Request, rt routing.Route, x *exchange, w *recorder, start time.Time, err error) {
 	took := time.Since(start)
 	s.logger.Debug("request", slog.String("method", r.Method), slog.String("operation", rt.Operation), slog.String("index", rt.Index),
@@ -116,8 +115,8 @@ func (s *Server) record(r *http.Request, rt routing.Route, x *exchange, w *recor
 	s.log.add(rec)
 }
 
-// Requests returns the latest requests that were answered or failed, in the
-// order in which that happened; Options.KeepRequests says how many at most.
+// Requests returns the latest requests that were answered or failed, at most
+// Options.KeepRequests, in the order in which they ended.
 func (s *Server) Requests() []RequestRecord {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
@@ -134,9 +133,8 @@ func (s *Server) IndexNames() []string {
 	return names
 }
 
-// IndexDefinition returns the definition of an index as the service would show it
-// today, with all defaults and without metadata. It is false if there is no index
-// of that name.
+// IndexDefinition returns the definition of an index in the latest api-version, with all
+// defaults and without metadata. It returns false if there is no such index.
 func (s *Server) IndexDefinition(name string) (json.RawMessage, bool) {
 	ix, ok := s.kept.LookupIndex(name)
 	if !ok {
@@ -145,8 +143,8 @@ func (s *Server) IndexDefinition(name string) (json.RawMessage, bool) {
 	return ix.Definition().AppendDefinition(nil, latest, ""), true
 }
 
-// Definitions returns what the service keeps in addition to indexes, by kind as in a snapshot ("dataSources") and by
-// name, as the service would show it today. A kind without definitions is left out.
+// Definitions returns all definitions other than indexes, by kind as in a snapshot ("dataSources") and by name, in the
+// latest api-version. A kind without definitions is left out.
 func (s *Server) Definitions() map[string]map[string]json.RawMessage {
 	all := make(map[string]map[string]json.RawMessage)
 	_, lists := s.kept.Everything()
@@ -161,18 +159,17 @@ func (s *Server) Definitions() map[string]map[string]json.RawMessage {
 	return all
 }
 
-// IndexVersion is a state of an index: if two are equal nothing has changed between
-// them.
+// IndexVersion is a state of an index. Nothing has changed between two equal states.
 type IndexVersion struct {
-	// ETag is the entity tag of the definition, without quotes. No definition gets
-	// one that another had before, not even that of a new index of the same name.
+	// ETag is the entity tag of the definition, without quotes. Tags are never reused, not even
+	// for a new index of the same name.
 	ETag string
-	// Changes grows with every document that is written or deleted.
+	// Changes is a counter of documents written or deleted. It never decreases.
 	Changes uint64
 }
 
-// IndexVersion returns the state of an index. VisibilityLag does not hide anything
-// from it. It is false if there is no index of that name.
+// IndexVersion returns the state of an index, without any VisibilityLag. It returns false if
+// there is no such index.
 func (s *Server) IndexVersion(name string) (IndexVersion, bool) {
 	ix, ok := s.kept.LookupIndex(name)
 	if !ok {
@@ -183,8 +180,8 @@ func (s *Server) IndexVersion(name string) (IndexVersion, bool) {
 	return IndexVersion{etag, changes}, true
 }
 
-// DocumentKeys returns the keys of Documents in the order of writing, the one that
-// was written last at the end.
+// DocumentKeys returns the keys of the documents of an index in the order of writing, the
+// latest last, without any VisibilityLag. It is nil if there is no such index.
 func (s *Server) DocumentKeys(index string) []string {
 	ix, ok := s.kept.LookupIndex(index)
 	if !ok {
@@ -193,9 +190,9 @@ func (s *Server) DocumentKeys(index string) []string {
 	return ix.Keys()
 }
 
-// Documents returns every document that was written to the index, by key, in the
-// form of a lookup without metadata but with fields that are not retrievable.
-// VisibilityLag does not hide any. It is nil if there is no such index.
+// Documents returns all documents of an index by key, without any VisibilityLag. Each has
+// the form of a lookup without metadata, but includes fields that are not retrievable. It is
+// nil if there is no such index.
 func (s *Server) Documents(index string) map[string]json.RawMessage {
 	ix, ok := s.kept.LookupIndex(index)
 	if !ok {
@@ -210,7 +207,8 @@ func (s *Server) Documents(index string) map[string]json.RawMessage {
 	return out
 }
 
-// Document returns one document in the form of Documents.
+// Document returns one document in the form of Documents. It returns false if the index or
+// the document does not exist.
 func (s *Server) Document(index, key string) (json.RawMessage, bool) {
 	ix, ok := s.kept.LookupIndex(index)
 	if !ok {
@@ -223,8 +221,8 @@ func (s *Server) Document(index, key string) (json.RawMessage, bool) {
 	return query.WholeDocument(ix.Definition(), data), true
 }
 
-// DocumentCount returns how many documents were written to the index, 0 if there
-// is no such index. VisibilityLag does not hide any.
+// DocumentCount returns the number of documents of an index, without any VisibilityLag. It
+// is 0 if there is no such index.
 func (s *Server) DocumentCount(index string) int64 {
 	ix, ok := s.kept.LookupIndex(index)
 	if !ok {
@@ -234,16 +232,14 @@ func (s *Server) DocumentCount(index string) int64 {
 	return n
 }
 
-// History returns what happened to a key, oldest first, as far as
-// Options.KeepChanges reaches back: every action that the index decided on,
-// those included that it refused.
+// History returns the actions on one key of an index, applied and refused, oldest first, as
+// far as Options.KeepChanges reaches back.
 func (s *Server) History(index, key string) []Change {
 	return s.changes(index, func(ix *store.Index) []store.Change { return ix.ChangesOf(key) })
 }
 
-// Changes returns what happened to all keys of an index, oldest first, as far as
-// Options.KeepChanges reaches back: if that was not far enough, Seq does not
-// begin at 1.
+// Changes returns the actions on all keys of an index, oldest first. If Options.KeepChanges
+// was too small for all of them, the first Seq is not 1.
 func (s *Server) Changes(index string) []Change {
 	return s.changes(index, (*store.Index).AllChanges)
 }

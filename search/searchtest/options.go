@@ -8,114 +8,103 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
-// The keys that a server accepts when its Options name none.
+// The keys that a server accepts if Options has none.
 const (
 	AdminKey = "searchtest-admin-key"
 	QueryKey = "searchtest-query-key"
 )
 
-// maxActionsLimit is the most that MaxBatchActions can be: what the service
-// enforces today.
+// maxActionsLimit is the largest MaxBatchActions: the limit that the service enforces today.
 const maxActionsLimit = 32_000
 
-// Options says how a Server behaves. The zero value and nil work.
+// Options configures a Server. The zero value and nil mean the defaults.
 type Options struct {
 	// ServiceName is the name of the service in addresses and messages.
 	// Defaults to "searchtest".
 	ServiceName string
 
-	// AdminKeys may do everything. Defaults to AdminKey alone.
+	// AdminKeys allow everything. Defaults to AdminKey alone.
 	AdminKeys []string
-	// QueryKeys may read documents and nothing else. Defaults to QueryKey alone.
+	// QueryKeys allow only reading documents. Defaults to QueryKey alone.
 	QueryKeys []string
-	// Token judges the bearer token of a request without a key; true lets it do
-	// everything. It may be called from many goroutines. Defaults to refusing
-	// every token.
+	// Token reports whether the bearer token of a request without a key allows everything. It
+	// may be called concurrently. Defaults to refusing every token.
 	Token func(bearer string) bool
 
-	// Reader resolves the token of x-ms-query-source-authorization to the user, the
-	// groups and the scopes whose documents a query of an index with permission filters
-	// may see. An error is answered with 503. It may be called from many goroutines.
-	// Defaults to the claims oid and groups of a JSON Web Token, whose signature is not
-	// checked, and no scopes.
+	// Reader returns the user, the groups and the scopes for a token of
+	// x-ms-query-source-authorization. In an index with permission filters, a query shows the
+	// documents that these may see. An error is answered with 503. Reader may be called
+	// concurrently. Defaults to the claims oid and groups of a JSON Web Token, without checking
+	// its signature, and no scopes.
 	Reader func(token string) (user string, groups, scopes []string, err error)
 
-	// MaxBatchActions is the most actions in one request; more are refused with
-	// 400. Defaults to 1000, the documented limit; values above 32 000, the limit
-	// that the service enforces, mean 32 000. Negative means 32 000 as well, which
-	// is the default of azsearch emulator.
+	// MaxBatchActions is the maximum number of actions in a request; more are refused with 400.
+	// Defaults to 1000, the documented limit. Negative and values above 32 000 mean 32 000, the
+	// limit that the service enforces and the default of azsearch emulator.
 	MaxBatchActions int
-	// MaxBatchBytes is the largest body of one request, in bytes after
-	// decompression; larger ones are refused with 413. Defaults to 16 MiB;
-	// negative turns it off.
+	// MaxBatchBytes is the maximum size of a body in bytes, after decompression; larger bodies
+	// are refused with 413. Defaults to 16 MiB; negative means no limit.
 	MaxBatchBytes int64
 
-	// VisibilityLag is how long after a write lookups, counts and statistics
-	// begin to see it. Merges always see every earlier write, as in the service.
-	// Defaults to 0, at once.
+	// VisibilityLag is the time until a write appears in lookups, counts and statistics. Merges
+	// always see every earlier write, as in the service. Defaults to 0.
 	VisibilityLag time.Duration
-	// Latency is how long a reply is held back after the request was carried
-	// out. Defaults to 0.
+	// Latency is the time between carrying out a request and its reply. Defaults to 0.
 	Latency time.Duration
-	// DocumentQuota is how many documents an index may hold; actions that would
-	// add more fail with a per-document 429. Defaults to no quota.
+	// DocumentQuota is the maximum number of documents in an index; an action that would add
+	// one more fails with a per-document 429. Defaults to no quota.
 	DocumentQuota int64
-	// Capacity limits how fast documents are taken. Defaults to no limit. A
-	// faults script can set another one.
+	// Capacity limits the rate at which documents are accepted. A faults script can replace it.
+	// Defaults to no limit.
 	Capacity *Capacity
 
 	// StrictVersions refuses api-versions that are newer than the emulator. Defaults to
-	// answering them as the newest version that it knows of their kind, stable or
-	// preview, with a Warning header and one log line for each of them.
+	// answering as the newest known version of the same kind, stable or preview, with a Warning
+	// header and one log line for each version.
 	StrictVersions bool
 
-	// StrictAnalysis refuses the definition of an index with 501 if a part of text
-	// analysis that it names is not emulated: most analyzers of Microsoft's, for
-	// example. Defaults to accepting it, because such an index can be written to
-	// and looked up in all the same; the first request that needs the part is
-	// refused then.
+	// StrictAnalysis refuses an index definition with 501 if it names a component of text
+	// analysis that is not emulated, such as most Microsoft analyzers. Defaults to accepting
+	// the definition: documents can be written and looked up, and the first request that needs
+	// the component is refused.
 	StrictAnalysis bool
 
-	// SemanticStandIn answers semantic queries by a rule that anyone can work out,
-	// so that programs can be tested that use reranker scores, captions and answers:
+	// SemanticStandIn answers semantic queries by a rule simple enough to work out by hand, to
+	// test programs that use reranker scores, captions and answers:
 	//
-	//   - the first 50 results are ranked again by the words of the query that their
-	//     title, keywords and content have, as the semantic configuration names these;
-	//   - a document with all the words scores 3 to 4, one with half of them less than 3,
-	//     one with none 0;
-	//   - a caption is the part of the document that has most of the words, which are
-	//     marked in it;
-	//   - a question is answered by the captions that have enough of its words.
+	//   - the first 50 results are ranked again by the words of the query in their title,
+	//     keywords and content, as the semantic configuration names them;
+	//   - a document with all the words scores 3 to 4, one with half of them less than 3, one
+	//     without any 0;
+	//   - a caption is the passage with most of the words, which are highlighted;
+	//   - a question is answered by the captions with enough of its words.
 	//
-	// The package documentation has the whole rule. It says nothing about what the
-	// models of the service find relevant. Defaults to refusing such queries with 501.
+	// The package documentation has the whole rule. It does not predict what the models of the
+	// service find relevant. Defaults to refusing semantic queries with 501.
 	SemanticStandIn bool
 
-	// KeepRequests is how many of the latest requests Requests returns. Defaults
-	// to 10 000; negative keeps none.
+	// KeepRequests is the number of requests that Requests returns, the latest. Defaults to
+	// 10 000; negative keeps none.
 	KeepRequests int
-	// KeepBodies is how many bytes of the body of each of those are kept.
-	// Defaults to none.
+	// KeepBodies is the number of bytes kept of each of their bodies. Defaults to 0.
 	KeepBodies int
-	// KeepChanges is how many of the latest actions History and Changes know, in
-	// each index. Defaults to 100 000; negative keeps none.
+	// KeepChanges is the number of actions that History and Changes keep for each index, the
+	// latest. Defaults to 100 000; negative keeps none.
 	KeepChanges int
-	// KeepContents keeps with each of those what was sent: Change.Document. It
-	// costs as much memory as the documents take. Defaults to off.
+	// KeepContents keeps the document of each of these actions: Change.Document. It costs as
+	// much memory as the documents. Defaults to off.
 	KeepContents bool
-	// DiscardDocuments keeps the keys of documents but not their contents, for
-	// runs with more documents than memory: everything is checked and answered
-	// as usual, statuses and counts are right, and lookups find documents of
-	// nothing but a key.
+	// DiscardDocuments keeps the keys of documents and drops their contents, for runs with more
+	// documents than memory. All checks, statuses and counts stay the same; a lookup returns
+	// only the key.
 	DiscardDocuments bool
 
-	// Logger gets one line a request at debug level, without contents or keys, and
-	// warnings.
+	// Logger gets warnings, and one line per request at debug level, without contents or keys.
 	// Defaults to none.
 	Logger *slog.Logger
 }
 
-// withDefaults returns a copy of o, which may be nil, with every default in.
+// withDefaults returns a copy of o, which may be nil, with all defaults set.
 func (o *Options) withDefaults() Options {
 	var out Options
 	if o != nil {
@@ -150,12 +139,12 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// limits are what a batch is read with.
+// limits returns the limits for reading a batch.
 func (o *Options) limits() batch.Limits {
 	return batch.Limits{MaxActions: o.MaxBatchActions, KeysOnly: o.DiscardDocuments}
 }
 
-// stored are the options of an index.
+// stored returns the options of an index.
 func (o *Options) stored() store.Options {
 	return store.Options{DocumentQuota: o.DocumentQuota, VisibilityLag: o.VisibilityLag, KeepChanges: o.KeepChanges, KeepContents: o.KeepContents}
 }
