@@ -26,7 +26,7 @@ func (s *Server) authorize(r *http.Request, rt routing.Route) *reply.Error {
 		return nil
 	}
 	if key := rt.Query.Get("api-key"); key != "" {
-		// In the address only query keys are taken, and only for reading.
+		// The address may contain only query keys, and only in requests that read.
 		if r.Method == http.MethodGet && !needsAdmin(rt.Operation) && holds(s.opts.QueryKeys, key) {
 			return nil
 		}

@@ -12,16 +12,15 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
-// bodies holds buffers for the bodies of requests.
+// bodies is a pool of buffers for the bodies of requests.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// largestPooled is the largest buffer that is worth keeping.
+// largestPooled is the capacity in bytes of the largest buffer that is pooled.
 const largestPooled = 32 << 20
 
-// readBody reads the body of r into x.body. What is above MaxBatchBytes is read
-// and thrown away, because a client that is still writing would not see the
-// refusal. err is that of the connection; anything else that is wrong with the
-// body is a refusal.
+// readBody reads the body of r into x.body. Bytes beyond MaxBatchBytes are read and
+// discarded, because a client that is still writing would not see the refusal. err is an
+// error of the connection; every other problem is a refusal.
 func (s *Server) readBody(r *http.Request, x *exchange) (refusal *reply.Error, err error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -55,7 +54,7 @@ func (s *Server) readBody(r *http.Request, x *exchange) (refusal *reply.Error, e
 	_, err = buffer.ReadFrom(limited)
 	switch {
 	case err != nil && source != r.Body:
-		// Broken gzip, or a broken connection below it: the second shows again.
+		// The gzip or the connection below is broken. A broken connection fails again in drain.
 		return badEncoding(), drain(r.Body)
 	case err != nil:
 		return nil, err
@@ -77,7 +76,7 @@ func badEncoding() *reply.Error {
 	return &reply.Error{Status: http.StatusBadRequest, Message: "The request body is not valid gzip."}
 }
 
-// releaseBody gives the buffer of the request's body back.
+// releaseBody returns the buffer of the request's body to the pool.
 func releaseBody(x *exchange) {
 	if b := x.buffer; b != nil && b.Cap() <= largestPooled {
 		bodies.Put(b)
@@ -85,15 +84,14 @@ func releaseBody(x *exchange) {
 	x.buffer, x.body = nil, nil
 }
 
-// jsonContent reports whether a body of that type can be JSON. Clients that name
-// no type are let through.
+// jsonContent reports whether a body of that type can be JSON. An empty type counts as JSON.
 func jsonContent(contentType string) bool {
 	mediaType, _, _ := strings.Cut(contentType, ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
 	return mediaType == "" || mediaType == "application/json" || mediaType == "text/json"
 }
 
-// compressAbove is the smallest body that is worth compressing.
+// compressAbove is the size in bytes from which bodies are compressed.
 const compressAbove = 1024
 
 var gzipWriters = sync.Pool{New: func() any {
@@ -101,8 +99,8 @@ var gzipWriters = sync.Pool{New: func() any {
 	return w
 }}
 
-// response turns what the handlers wrote into a response, damaged and
-// compressed as it should be.
+// response makes the response from what the handlers wrote, with the damage of a fault and
+// compression.
 func (w *recorder) response(r *http.Request, x *exchange) (*http.Response, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
@@ -120,7 +118,7 @@ func (w *recorder) response(r *http.Request, x *exchange) (*http.Response, error
 		w.header.Del("Content-Type")
 	}
 	if w.status == http.StatusNoContent || w.status == http.StatusNotModified {
-		body, damage = nil, "" // these have none, and a listener could not send it
+		body, damage = nil, "" // replies with these statuses have no body, and net/http cannot send one
 		w.header.Del("Content-Type")
 		w.header.Del("Content-Length")
 	}

@@ -19,9 +19,9 @@ type identity struct {
 	pool        *x509.CertPool
 }
 
-// identityFor returns the certificate for the host of addr: the one that the
-// server had already, so that clients which trust it can come back, or a new one.
-// s.mu must be held.
+// identityFor returns the certificate for the host of addr. It reuses the certificate of the
+// last ListenTLS for that host, so that clients that trust it can reconnect. s.mu must be
+// held.
 func (s *Server) identityFor(addr string) (*identity, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Server) identityFor(addr string) (*identity, error) {
 	return s.identity, nil
 }
 
-// selfSigned makes a certificate for the loopback and host.
+// selfSigned makes a certificate for the loopback addresses and host.
 func selfSigned(host string) (tls.Certificate, *x509.CertPool, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

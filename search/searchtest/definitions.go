@@ -16,7 +16,7 @@ const (
 	OpDeleteIndex         Operation = "deleteIndex"
 )
 
-// The operations that count.
+// The operations that return statistics.
 const (
 	OpIndexStatistics   Operation = "indexStatistics"
 	OpServiceStatistics Operation = "serviceStatistics"

@@ -16,42 +16,39 @@ import (
 	"time"
 )
 
-// listening is a server that can be reached over the network.
+// listening is a running listener of a server.
 type listening struct {
 	url    string
 	pool   *x509.CertPool // nil without TLS
 	server *http.Server
 	done   chan struct{} // closed when the accepting goroutine has ended
-	grace  time.Duration // for requests under way when it is closed
+	grace  time.Duration // the time requests get to finish when it closes
 
 	mu      sync.Mutex            // guards the fields below
-	active  int                   // handlers that run
-	closing bool                  // no new ones
-	idle    chan struct{}         // closed when closing and none is left
-	conns   map[net.Conn]struct{} // that are open
-	killed  bool                  // no new ones of these either
+	active  int                   // running handlers
+	closing bool                  // refuses new requests
+	idle    chan struct{}         // closed when closing and no handler runs
+	conns   map[net.Conn]struct{} // the open connections
+	killed  bool                  // refuses new connections too
 }
 
-// Listen makes the server reachable over plain HTTP on addr, a TCP address of
-// which the port may be 0 for any free one; URL says where. It returns when
-// clients can connect. Requests are served until StopListening or Close.
+// Listen serves plain HTTP on addr, a TCP address, until StopListening or Close. Port 0
+// chooses a free port: see URL. It returns when clients can connect.
 func (s *Server) Listen(addr string) error { return s.listen(addr, false) }
 
-// ListenTLS is Listen over TLS, HTTP/2 included, with a certificate that it
-// makes for localhost, 127.0.0.1, ::1 and the host in addr. CertPool says how to
-// trust it. Listening again on the same host uses the same certificate.
+// ListenTLS is Listen over TLS, HTTP/2 included. It makes a certificate for localhost,
+// 127.0.0.1, ::1 and the host of addr; CertPool returns it for clients. Listening again on
+// the same host reuses the certificate.
 func (s *Server) ListenTLS(addr string) error { return s.listen(addr, true) }
 
-// StopListening takes the server off the network as if its process were killed:
-// new connections are refused and open ones are reset, which ends the contexts of
-// the requests under way. Those may have been carried out or not, as after a
-// crash. It returns when all of them have ended; nothing but an interceptor that
-// does not give up keeps it waiting.
+// StopListening disconnects the server from the network as if its process were killed. New
+// connections are refused. Open ones are reset, which ends the contexts of their requests;
+// as after a crash, these may have been carried out or not. It returns when all of them have
+// ended, so an interceptor that ignores its context blocks it.
 //
-// Unlike after Close, and after the end of a process, everything else stays:
-// indexes and documents, the faults, what inspection shows. Transport and Do go
-// on, and Listen may be called again with the address that URL had named.
-// Without a listener it does nothing.
+// Unlike after Close, the server keeps working: indexes, documents, faults and the data for
+// inspection stay, Transport and Do continue, and Listen may be called again, also with the
+// same address. Without a listener StopListening does nothing.
 func (s *Server) StopListening() error {
 	s.mu.Lock()
 	l := s.listening
@@ -127,9 +124,9 @@ func (l *listening) handler(s *Server) http.Handler {
 	})
 }
 
-// close stops accepting, gives requests under way a moment, breaks the
-// connections of those that take longer, which ends their contexts, and waits
-// for every goroutine. http.Server does not wait for handlers itself.
+// close stops accepting, lets running requests finish during the grace period, then breaks
+// their connections, which ends their contexts. It waits for every goroutine, because
+// http.Server does not wait for handlers.
 func (l *listening) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), l.grace)
 	defer cancel()
@@ -154,7 +151,7 @@ func (l *listening) kill() error {
 	return err
 }
 
-// connState knows the connections that are open. net/http calls it for each.
+// connState tracks the open connections. net/http calls it for each change.
 func (l *listening) connState(conn net.Conn, state http.ConnState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,7 +165,7 @@ func (l *listening) connState(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// wait returns when the server, which was closed, runs no goroutine any more.
+// wait returns when no goroutine of the closed server runs.
 func (l *listening) wait() {
 	<-l.done
 	l.mu.Lock()
@@ -180,12 +177,12 @@ func (l *listening) wait() {
 	<-l.idle
 }
 
-// ServeHTTP makes the server an http.Handler, for listeners of the caller's.
+// ServeHTTP implements http.Handler, for callers with their own listener.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.intercepted() {
-		// net/http sees that a client has gone, and ends the context of its
-		// request, only when the body is read. An interceptor may wait for that.
-		// What is above the limit of a batch is left where it is.
+		// net/http detects that a client has gone, and ends the context of its request, only
+		// after the body was read. An interceptor may wait for that context. Bytes beyond the
+		// limit of a batch stay unread.
 		limit := s.opts.MaxBatchBytes + 1
 		if limit <= 0 {
 			limit = math.MaxInt64 // none
@@ -214,13 +211,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(resp.StatusCode)
 	if _, err := io.Copy(w, resp.Body); err != nil {
-		_ = http.NewResponseController(w).Flush() // what there is must arrive before the end
+		_ = http.NewResponseController(w).Flush() // deliver the first part of the body before breaking the connection
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// reset breaks the connection of a request, as abruptly as it can, and does not
-// return.
+// reset breaks the connection of a request without closing it properly. It does not return.
 func reset(w http.ResponseWriter) {
 	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 		resetConn(conn)
@@ -228,7 +224,7 @@ func reset(w http.ResponseWriter) {
 	panic(http.ErrAbortHandler) // HTTP/2 cannot be hijacked: this resets the stream
 }
 
-// resetConn closes a connection without a farewell, of TLS or of TCP.
+// resetConn closes a connection without a closing message of TLS or TCP.
 func resetConn(conn net.Conn) {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()

@@ -8,47 +8,45 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 )
 
-// Operation names what a request asks of the service. The names are what a
-// faults script matches and what a RequestRecord shows. Faults.Validate lists them
-// all when it refuses a name; those that no constant has are written as text:
-// "createIndexer".
+// Operation is the name of an operation of the service. Faults scripts match it and a
+// RequestRecord contains it. If Faults.Validate refuses a name it lists all names; those
+// without a constant are written as text, such as "createIndexer".
 type Operation string
 
-// OpOther is the operation of requests that ask for none that the emulator knows.
+// OpOther is the operation of requests for anything that the emulator does not know.
 const OpOther Operation = "other"
 
-// operation is one operation of the service. The file that answers it registers it
-// in an init function, and routing, the check of keys, and faults scripts find
-// there what they need. The constants only name some of the operations.
+// operation is one operation of the service. The file with its handler registers it in an init function. Routing,
+// authorization and faults scripts use this single registry. Constants name only some of the operations.
 type operation struct {
 	name   Operation
 	routes []string              // see routing.Operation
-	needs  apiversion.Capability // of the version, 0 for all versions
-	reads  bool                  // query keys may do it: it reads the documents of an index
+	needs  apiversion.Capability // capability of the version, 0 for all versions
+	reads  bool                  // it reads the documents of an index, so query keys allow it
 	serve  handler
 }
 
 // handler answers the requests for an operation.
 type handler func(s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, x *exchange)
 
-// operations are the registered operations, and handlers what answers them.
+// operations are the registered operations, and handlers their functions.
 var (
 	operations = routing.NewTable()
 	handlers   = map[Operation]handler{OpOther: serveNothing}
 )
 
-// register makes an operation known. It is called by init functions only. A new operation needs no constant: its name
-// can be written as text.
+// register adds an operation. Only init functions call it. A new operation needs no constant: its name can be written
+// as text.
 func register(op operation) {
 	operations.Add(routing.Operation{Name: string(op.name), Routes: op.routes, Needs: op.needs, Reads: op.reads})
 	handlers[op.name] = op.serve
 }
 
-// needsAdmin reports whether only an admin key (or a token) may do it: query
-// keys may read the documents of an index and nothing else.
+// needsAdmin reports whether the operation needs an admin key or a token. Query keys allow
+// only reading the documents of an index.
 func needsAdmin(operation string) bool { return !operations.Operation(operation).Reads }
 
-// serveNothing refuses what routing has recognised as a feature without operations.
+// serveNothing refuses a feature that routing knows and the emulator does not have.
 func serveNothing(_ *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, _ *exchange) {
 	reply.WriteError(w, r, reply.NotImplemented("searchtest does not emulate "+rt.Feature+" yet."))
 }

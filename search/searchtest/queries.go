@@ -13,8 +13,8 @@ import (
 // The queries.
 const (
 	OpSearch       Operation = "search"
-	OpSuggest      Operation = "suggest"      // finds documents by what was typed
-	OpAutocomplete Operation = "autocomplete" // completes what was typed
+	OpSuggest      Operation = "suggest"      // finds documents for an incomplete text
+	OpAutocomplete Operation = "autocomplete" // completes an incomplete text
 	OpAnalyze      Operation = "analyze"      // breaks a text into terms
 )
 
@@ -33,7 +33,7 @@ func init() {
 	register(operation{name: OpAnalyze, serve: (*Server).analyzeText, routes: []string{"POST /indexes/{index}/search.analyze", "POST /indexes/{index}/analyze"}})
 }
 
-// queried answers the requests for a kind of query.
+// queried returns the handler of a kind of query.
 func queried(answer func(*query.Request) (status int, body []byte, err *reply.Error)) handler {
 	return func(s *Server, w http.ResponseWriter, r *http.Request, rt routing.Route, x *exchange) {
 		ix, err := s.kept.RequestedIndex(rt)
@@ -50,7 +50,7 @@ func queried(answer func(*query.Request) (status int, body []byte, err *reply.Er
 	}
 }
 
-// asked is a query of ix.
+// asked returns the request for a query of ix.
 func (s *Server) asked(ix *store.Index, r *http.Request, rt routing.Route, x *exchange) *query.Request {
 	return &query.Request{
 		HTTP: r, Route: rt, Body: x.body,
@@ -61,7 +61,7 @@ func (s *Server) asked(ix *store.Index, r *http.Request, rt routing.Route, x *ex
 
 // analyzeText answers POST /indexes('x')/search.analyze.
 func (s *Server) analyzeText(w http.ResponseWriter, r *http.Request, rt routing.Route, x *exchange) {
-	// Documented: not by the name of an alias.
+	// The documentation excludes names of aliases.
 	ix, ok := s.kept.LookupIndex(rt.Index)
 	if !ok {
 		reply.WriteError(w, r, s.kept.NoSuchIndex(rt.Index))

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// renewHeaders turns the headers of a reply, which are those recorded until 2021,
-// into those recorded since 2023. What a fault answers instead stays as it is.
+// renewHeaders replaces the headers recorded until 2021 by those recorded since 2023. It
+// leaves the answers of faults alone.
 func (w *recorder) renewHeaders() {
 	h := w.header
 	contentType := h.Get("Content-Type")

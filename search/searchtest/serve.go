@@ -24,15 +24,14 @@ type exchange struct {
 	origin  *store.Origin
 	header  http.Header    // of the reply
 	body    []byte         // of the request, decompressed; valid until the reply is ready
-	fault   *faults.Firing // nil if nothing goes wrong
+	fault   *faults.Firing // nil without a fault
 	actions int            // in the batch, if it is one
 
-	buffer    *bytes.Buffer // that body lies in, nil for none
-	bodyBytes int64         // size of the body, also of one that was too large to keep
+	buffer    *bytes.Buffer // holds body, nil for none
+	bodyBytes int64         // size of the body, even if it was discarded as too large
 }
 
-// recorder is a reply being built. It is an http.ResponseWriter so that handlers
-// read like any others.
+// recorder builds a reply. It is an http.ResponseWriter, so handlers have the usual form.
 type recorder struct {
 	header http.Header
 	status int
@@ -54,19 +53,18 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// errReset is what a client sees of a connection that was cut.
+// errReset is the error of a client whose connection was cut.
 func errReset() error {
 	return &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 }
 
-// errRefused is what a client sees of a server that was closed.
+// errRefused is the error of a client of a closed server.
 func errRefused() error {
 	return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 }
 
-// serve answers r in the calling goroutine. An error means that there is no
-// reply: the connection broke, or the context of r ended. It reads the body of r
-// but does not close it.
+// serve answers r in the calling goroutine. It returns an error if there is no reply: the
+// connection broke, or the context of r ended. It reads the body of r but does not close it.
 func (s *Server) serve(r *http.Request) (*http.Response, error) {
 	s.mu.RLock()
 	closed := s.closed
@@ -108,7 +106,7 @@ func (s *Server) serve(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// commonHeaders sets what every reply carries.
+// commonHeaders sets the headers of every reply.
 func (s *Server) commonHeaders(h http.Header, r *http.Request, x *exchange) {
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Pragma", "no-cache")
@@ -123,8 +121,8 @@ func (s *Server) commonHeaders(h http.Header, r *http.Request, x *exchange) {
 	}
 }
 
-// requestID makes a GUID out of the number of a request: repeatable, so that
-// two runs can be compared line by line.
+// requestID makes a GUID from the number of a request. It is repeatable, so the logs of two
+// runs can be compared line by line.
 func requestID(seq uint64) string {
 	return fmt.Sprintf("5ea7c4e5-7e57-4000-8000-%012x", seq&0xffffffffffff)
 }
@@ -138,8 +136,8 @@ func firstOf(h http.Header, names ...string) string {
 	return ""
 }
 
-// handle carries the request out, with everything that a faults script does to
-// it but damage to the body of the reply.
+// handle carries the request out and applies the fault that matches it. Damage to the body
+// of the reply is left to response.
 func (s *Server) handle(w *recorder, r *http.Request, x *exchange) (routing.Route, error) {
 	rt, refusal := operations.Find(r)
 	s.warnOfVersion(w.header, rt.Version)
@@ -184,7 +182,7 @@ func (s *Server) handle(w *recorder, r *http.Request, x *exchange) (routing.Rout
 	return rt, nil
 }
 
-// overwrite replaces whatever stands in the reply by the status of a fault.
+// overwrite replaces the reply by the answer of a fault.
 func (s *Server) overwrite(w *recorder, r *http.Request, f *faults.Firing) {
 	w.status = 0
 	w.body.Reset()
@@ -194,7 +192,7 @@ func (s *Server) overwrite(w *recorder, r *http.Request, f *faults.Firing) {
 	f.Answer(w, r)
 }
 
-// wait holds a request back for d, or until its context ends.
+// wait waits for d, or until ctx ends and then returns an error.
 func wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil

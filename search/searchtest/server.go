@@ -18,12 +18,12 @@ import (
 type Server struct {
 	opts   Options
 	logger *slog.Logger
-	bucket faults.Bucket // the capacity of the faults script or else of the options
+	bucket faults.Bucket // the capacity of the faults script, or else of the options
 
 	kept   *resources.Service // indexes with their documents, synonym maps and so on
 	serial atomic.Uint64      // the number of the last request
 	faults atomic.Pointer[faults.State]
-	newer  sync.Map // api-versions that the log was warned of
+	newer  sync.Map // api-versions for which the log has a warning
 	log    requestLog
 
 	// mu guards the fields below.
@@ -34,9 +34,8 @@ type Server struct {
 	closed       bool
 }
 
-// NewServer returns a service without indexes. Nothing listens and no goroutine
-// runs: requests are served in the goroutine that makes them, through Transport
-// or Do. opts may be nil.
+// NewServer returns a service without indexes. It does not listen and starts no goroutine:
+// requests through Transport or Do are served in the calling goroutine. opts may be nil.
 func NewServer(opts *Options) *Server {
 	o := opts.withDefaults()
 	s := &Server{
@@ -49,10 +48,9 @@ func NewServer(opts *Options) *Server {
 	return s
 }
 
-// Close stops listening, if the server does, and waits for the requests that
-// came that way. Requests made after it fail as if the service were not there,
-// and Listen fails: StopListening is for servers that come back. Documents stay
-// and can still be inspected. Closing twice is harmless.
+// Close stops listening and waits for the requests that came through the listener. Later
+// requests fail as if the service did not exist, and so does Listen; use StopListening for a
+// server that comes back. Documents can still be inspected. Closing twice has no effect.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -65,9 +63,9 @@ func (s *Server) Close() error {
 	return l.close()
 }
 
-// URL is the address of the service, without a slash at the end: that of the
-// listener if there is one, otherwise "https://searchtest.search.windows.net"
-// with the name of the service, which only Transport and Do can reach.
+// URL returns the address of the service without a trailing slash: that of the listener, or
+// "https://searchtest.search.windows.net" with Options.ServiceName, which only Transport and
+// Do can reach.
 func (s *Server) URL() string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -77,8 +75,8 @@ func (s *Server) URL() string {
 	return "https://" + s.opts.ServiceName + ".search.windows.net"
 }
 
-// CertPool holds the certificate of ListenTLS, for the RootCAs of clients. It is
-// nil as long as the server does not listen with TLS.
+// CertPool returns the certificate of ListenTLS, for the RootCAs of clients. It is nil while
+// the server does not listen with TLS.
 func (s *Server) CertPool() *x509.CertPool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -88,10 +86,9 @@ func (s *Server) CertPool() *x509.CertPool {
 	return s.listening.pool
 }
 
-// CreateIndex creates an index from a definition: []byte, string or
-// json.RawMessage with JSON, or anything that encoding/json turns into one. It
-// is checked like the body of a request with the latest api-version. The error
-// is the service's message.
+// CreateIndex creates an index from a definition: JSON as []byte, string or json.RawMessage,
+// or a value for encoding/json. It is checked like the body of a request with the latest
+// api-version. The error has the service's message.
 func (s *Server) CreateIndex(definition any) error {
 	var body []byte
 	switch d := definition.(type) {
@@ -113,17 +110,15 @@ func (s *Server) CreateIndex(definition any) error {
 	return nil
 }
 
-// SetFaults puts a script in force, from its beginning, or ends the one that is
-// in force if f is nil. It may be called at any time, also while requests are
-// under way: those keep the faults that they met. The script must not be changed
-// afterwards. It panics if f.Validate reports a problem.
+// SetFaults starts a script from its beginning, in place of the current one. Nil ends the
+// current script. It may be called while requests run; they keep the faults already chosen
+// for them. The script must not be changed afterwards. SetFaults panics if f.Validate
+// reports a problem.
 //
-// What is left of the capacity is carried over from the one that was in force,
-// whether it came from a script or from Options, in documents and bytes and as
-// far as a full bucket of the new one holds it. So a fall to a tenth lets no
-// burst through beyond what could have been taken anyway, a rise takes up to
-// Burst until all of it can be taken at once, and a new script with the same
-// capacity changes nothing. Where there was no limit before, the bucket is full.
+// A new capacity, from the script or from Options, starts with the documents and bytes that
+// the old bucket had left, up to its own size. So lowering the capacity allows no burst
+// beyond what the old bucket held, raising it takes up to Burst until the bucket is full, and
+// the same capacity again changes nothing. If there was no limit before, the bucket is full.
 func (s *Server) SetFaults(f *Faults) {
 	var st *faults.State
 	capacity := s.opts.Capacity
@@ -136,8 +131,8 @@ func (s *Server) SetFaults(f *Faults) {
 			capacity = f.Capacity
 		}
 	}
-	// Under the lock, so that two calls at once do not end with the rules of one
-	// and the capacity of the other.
+	// The lock keeps two concurrent calls from mixing the rules of one with the capacity of
+	// the other.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults.Store(st)

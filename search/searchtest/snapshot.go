@@ -17,11 +17,10 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
-// Snapshot writes everything that the service holds as one JSON object that
-// Restore reads, and people: indexes with their documents, synonym maps, aliases,
-// and, where there are any, dataSources, skillsets, indexers, knowledgeSources and
-// knowledgeBases; definitions by name and a line for each document, in the order in
-// which they were written.
+// Snapshot writes everything that the service holds as one readable JSON object for Restore:
+// indexes with their documents, synonym maps, aliases, and if there are any, dataSources,
+// skillsets, indexers, knowledgeSources and knowledgeBases. Definitions are sorted by name.
+// Each document is one line, in the order of writing.
 //
 //	{
 //	  "indexes": [
@@ -46,13 +45,12 @@ import (
 //	  ]
 //	}
 //
-// Definitions and documents have the members that were sent, so that what was
-// left to the service stays so. Secrets in definitions are not written, connection
-// strings among them, and neither are entity tags, histories, requests and faults.
+// Definitions and documents contain only the members that were sent, so defaults of the
+// service stay defaults. Not written are secrets in definitions, such as connection strings,
+// and entity tags, histories, requests and faults.
 //
-// Snapshot may be called while requests are under way. Each index is then written
-// as it was at one moment, two indexes perhaps at two. VisibilityLag does not hide
-// any document. Errors are those of w.
+// Snapshot may be called while requests run. Each index is written as of one moment, which
+// may differ between indexes. VisibilityLag does not hide documents. Errors are those of w.
 func (s *Server) Snapshot(w io.Writer) error {
 	p := snapshotWriter{w: bufio.NewWriter(w)}
 	indexes, lists := s.kept.Everything()
@@ -68,8 +66,8 @@ func (s *Server) Snapshot(w io.Writer) error {
 	return p.w.Flush()
 }
 
-// snapshotWriter writes the parts of a snapshot. An error of the writer stays in
-// it until it is flushed.
+// snapshotWriter writes the parts of a snapshot. Its buffer keeps an error until it is
+// flushed.
 type snapshotWriter struct {
 	w   *bufio.Writer
 	buf []byte
@@ -91,8 +89,8 @@ func (p *snapshotWriter) index(ix *store.Index) {
 	p.text("\n    }")
 }
 
-// definition writes the definition of an index: a line for each of its members
-// and for each element of those that are lists.
+// definition writes the definition of an index: one line for each member, and one for each
+// element of a member that is a list.
 func (p *snapshotWriter) definition(sc *schema.Index) {
 	p.text("{")
 	separator := "\n"
@@ -112,8 +110,8 @@ func (p *snapshotWriter) definition(sc *schema.Index) {
 	p.text("\n      }")
 }
 
-// list writes an array with a line for each of its n elements. indent is that of
-// the line which the array begins in.
+// list writes an array with one line for each of its n elements. indent is the indentation
+// of the line in which the array begins.
 func (p *snapshotWriter) list(indent, n int, element func(i int)) {
 	if n == 0 {
 		p.text("[]")
@@ -133,10 +131,10 @@ func (p *snapshotWriter) list(indent, n int, element func(i int)) {
 	p.text("]")
 }
 
-// line writes JSON that was made for a reply.
+// line writes JSON that has the form of a reply.
 func (p *snapshotWriter) line(json []byte) {
 	p.buf = appendReadable(p.buf[:0], json)
-	_, _ = p.w.Write(p.buf) // an error comes back when it is flushed
+	_, _ = p.w.Write(p.buf) // the buffer returns the error when it is flushed
 }
 
 func (p *snapshotWriter) text(s string) { _, _ = p.w.WriteString(s) }
@@ -147,9 +145,8 @@ func (p *snapshotWriter) indent(n int) {
 	}
 }
 
-// appendReadable appends JSON with the characters themselves in place of the
-// escapes that the service writes for everything but ASCII, as far as they can be
-// seen.
+// appendReadable appends JSON with escapes replaced by their characters, if these are
+// visible. The service escapes everything except ASCII.
 func appendReadable(dst, json []byte) []byte {
 	for len(json) > 0 {
 		i := bytes.IndexByte(json, '\\')
@@ -161,7 +158,7 @@ func appendReadable(dst, json []byte) []byte {
 		r := utf8.RuneError
 		if json[1] == 'u' {
 			if r = wire.Hex4(json[2:]); utf16.IsSurrogate(r) {
-				// We never write half a pair.
+				// The text is valid UTF-16: surrogates come in pairs.
 				r = utf16.DecodeRune(r, wire.Hex4(json[8:]))
 				length = 12
 			}

@@ -8,11 +8,10 @@ import (
 	"path/filepath"
 )
 
-// SnapshotFile writes Snapshot to a file, which it creates or replaces as a whole:
-// what is written goes to a new file beside it, which then gets its name. So a reader
-// never sees half of it, and after an error, which names the file, or a crash the file
-// is as it was. A file that is replaced keeps its permissions; what is no regular
-// file, such as /dev/stdout, is written to.
+// SnapshotFile writes a Snapshot to a file atomically: to a new file in the same folder,
+// which is then renamed. A reader never sees a part of it, and after an error or a crash the
+// old file is unchanged. Errors contain the file name. A replaced file keeps its permissions.
+// A file that is not regular, such as /dev/stdout, is written directly.
 func (s *Server) SnapshotFile(name string) error {
 	if err := replaceFile(name, s.Snapshot); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
@@ -20,20 +19,20 @@ func (s *Server) SnapshotFile(name string) error {
 	return nil
 }
 
-// replaceFile writes a file by way of another one beside it.
+// replaceFile writes a file by renaming a new one in the same folder.
 func replaceFile(name string, write func(io.Writer) error) (err error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
-		name = target // the link stays
+		name = target // a symbolic link stays
 	}
 	old, err := os.Stat(name)
 	if err == nil && !old.Mode().IsRegular() {
 		return writeInto(name, os.O_WRONLY, write)
 	}
-	// os.CreateTemp would not look at the umask.
+	// os.CreateTemp would ignore the umask.
 	temporary := filepath.Join(filepath.Dir(name), ".searchtest-"+rand.Text())
 	defer func() {
 		if err != nil {
-			_ = os.Remove(temporary) // it may not have come that far
+			_ = os.Remove(temporary) // the file may not exist
 		}
 	}()
 	if err := writeInto(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, write); err != nil {
@@ -47,8 +46,8 @@ func replaceFile(name string, write func(io.Writer) error) (err error) {
 	return os.Rename(temporary, name)
 }
 
-// writeInto opens a file, writes it and closes it. What a regular file has is on the
-// disk then: a rename may not overtake it.
+// writeInto opens a file, writes it and closes it. It syncs a regular file, because a rename
+// could reach the disk before the data.
 func writeInto(name string, flags int, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, flags, 0o644)
 	if err != nil {

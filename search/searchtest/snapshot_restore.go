@@ -20,20 +20,19 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
-// Restore replaces everything that the service holds by what a Snapshot says, or
-// a file in its form that was written by hand. All members may be left out but
-// "definition": it is the body of a request that creates the index, of the newest
-// api-version unless "apiVersion" names another. Documents are uploads, and members
+// Restore replaces everything that the service holds by a Snapshot, or by a file of that
+// form written by hand. Only "definition" is required: the body of a request that creates
+// the index, in the newest api-version or in "apiVersion". Documents are uploaded. Members
 // whose name contains @ are ignored, so replies of the service can be pasted.
 //
-// An error says the line and the column and leaves the service as it was. What is
-// restored is checked as requests are, but for the number and the size of requests,
-// and for synonym maps that fields name and that are not there: those can be deleted
-// too. Documents are visible at once. Entity tags are new, histories begin anew, the
-// log of requests and the faults stay.
+// An error contains the line and the column, and leaves the service unchanged. Restore checks
+// content as requests do, with two exceptions: the number and the size of requests are not
+// limited, and fields may name synonym maps that do not exist, because these may be deleted
+// too. Documents are visible at once. Entity tags are new and histories start empty. The log
+// of requests and the faults stay.
 //
-// Restore may be called while requests are under way: each meets either what was
-// there before or what is there then.
+// Restore may be called while requests run: each request sees either the old or the new
+// content.
 func (s *Server) Restore(r io.Reader) error {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -48,7 +47,7 @@ func (s *Server) Restore(r io.Reader) error {
 	return nil
 }
 
-// RestoreFile restores what is in a file. Errors name it.
+// RestoreFile restores the content of a file. Errors contain the file name.
 func (s *Server) RestoreFile(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -61,8 +60,8 @@ func (s *Server) RestoreFile(name string) error {
 	return nil
 }
 
-// snapshotReader reads a snapshot. Its methods return false when something is
-// wrong: reason says what and at is where.
+// snapshotReader reads a snapshot. If a method returns false, reason and at describe the
+// error and its position.
 type snapshotReader struct {
 	wire.Scanner
 	s       *Server
@@ -72,27 +71,27 @@ type snapshotReader struct {
 	reason string
 }
 
-// refuse says what is wrong with the value that begins at start, in words that
-// are the service's or ours.
+// refuse records an error in the value that begins at start, in words of the service or of
+// this package.
 func (p *snapshotReader) refuse(start int, reason string) bool {
 	p.at, p.reason = start, strings.TrimSpace(strings.TrimPrefix(reason, "The request is invalid. Details: "))
 	return false
 }
 
-// malformed says where the data is no JSON.
+// malformed records a syntax error.
 func (p *snapshotReader) malformed() bool {
 	what, _, _ := strings.Cut(p.Failure, " at position ")
 	return p.refuse(p.Pos, "invalid JSON: "+what)
 }
 
-// place is where the problem is: a line and a column, in bytes, from 1.
+// place returns the line and the column of the error, in bytes, from 1.
 func (p *snapshotReader) place() (line, column int) {
 	before := p.Data[:min(p.at, len(p.Data))]
 	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
 }
 
-// read reads all of it. Aliases need indexes, for example, so it notes where the lists
-// are and reads them in the order of need.
+// read reads the whole snapshot. It first finds the lists and then reads them in the order
+// of their dependencies: aliases need indexes, for example.
 func (p *snapshotReader) read() bool {
 	lists := map[string]int{"indexes": -1}
 	for _, k := range resources.ListedKinds {
@@ -115,8 +114,8 @@ func (p *snapshotReader) read() bool {
 	return true
 }
 
-// members reads an object and notes where the values of its members begin, which
-// are the keys of starts and no others. Those that are null count as left out.
+// members reads an object and records where the values of its members begin. starts has the
+// allowed members; a null value counts as missing.
 func (p *snapshotReader) members(starts map[string]int) bool {
 	if p.Peek() != '{' {
 		return p.refuse(p.Pos, "an object was expected")
@@ -162,8 +161,8 @@ func (p *snapshotReader) members(starts map[string]int) bool {
 	}
 }
 
-// list reads the array at start, if there is one, element by element. The data
-// was found to be JSON before.
+// list reads the elements of the array at start, if there is one. The text must be valid
+// JSON.
 func (p *snapshotReader) list(start int, element func() bool) bool {
 	if start < 0 {
 		return true
@@ -232,7 +231,7 @@ func (p *snapshotReader) index() bool {
 	return true
 }
 
-// documents reads the documents of an index, which are at start if there are any.
+// documents reads the array of documents of an index at start, if start is not negative.
 func (p *snapshotReader) documents(ix *store.Index, start int) bool {
 	if start < 0 {
 		return true

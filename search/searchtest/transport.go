@@ -9,12 +9,11 @@ import (
 
 type interceptor = func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error)
 
-// Intercept puts f around the server; the one that was added last sees a request
-// first. f may change it, answer it, fail it, or pass it on with next, and change
-// what comes back. An error is a broken connection to the client. f runs in the
-// goroutine of the request, many at once if requests are, and should give up when
-// the context of the request ends. nil removes all
-// interceptors.
+// Intercept wraps the server in f; the last f added sees a request first. f may change the
+// request, answer it, fail it, or call next and change the reply. An error appears to the
+// client as a broken connection. f runs in the goroutine of the request, concurrently with
+// other requests, and should return when the context of the request ends. A nil f removes
+// all interceptors.
 func (s *Server) Intercept(f func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,7 +21,7 @@ func (s *Server) Intercept(f func(req *http.Request, next func(*http.Request) (*
 		s.interceptors = nil
 		return
 	}
-	// A new slice: requests that are under way walk the old one.
+	// A new slice, because running requests read the old one.
 	s.interceptors = append(s.interceptors[:len(s.interceptors):len(s.interceptors)], f)
 }
 
@@ -46,23 +45,21 @@ func (s *Server) answer(r *http.Request) (*http.Response, error) {
 	return next(r)
 }
 
-// Transport returns a transport that answers requests inside the process, for
-// an http.Client or the options of an azcore client. It looks at the path of a
-// request and not at its host, so any address will do. There is no network and
-// no goroutine: a request is served by the goroutine that makes it, which makes
-// it fit for testing/synctest. It ends when its context does, while waiting for
-// a delay as well as while reading the reply.
+// Transport returns a transport that answers requests inside the process, for an http.Client
+// or the options of an azcore client. It uses only the path of a request, so any host works.
+// There is no network and no goroutine: a request is served by the calling goroutine and
+// works in a testing/synctest bubble. If the context of a request ends, the request ends too,
+// both while it waits for a delay and while its reply is read.
 //
-// Unlike http.Transport it adds no headers: a reply is compressed only if the
-// request says Accept-Encoding itself, and comes compressed then.
+// Unlike http.Transport it does not ask for compression: a reply is compressed only if the
+// request has an Accept-Encoding header, and is not decompressed.
 func (s *Server) Transport() http.RoundTripper { return transport{s} }
 
 type transport struct{ s *Server }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t.s.Do(r) }
 
-// Do is Transport for those who want a Do method, such as the Transport of
-// azcore's policy.ClientOptions.
+// Do is Transport as a method, for the Transport of azcore's policy.ClientOptions.
 func (s *Server) Do(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
 	if err := context.Cause(ctx); err != nil {
@@ -71,12 +68,12 @@ func (s *Server) Do(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	// The server may change what it gets, the caller's request must not change.
+	// The server may change its request, but must not change that of the caller.
 	mine := r.Clone(ctx)
 	if r.Body != nil {
 		body := r.Body
 		closed := make(chan struct{})
-		// A body that blocks is unblocked by closing it, as http.Transport does.
+		// Closing a body unblocks its reader, as in http.Transport.
 		stop := context.AfterFunc(ctx, func() {
 			defer close(closed)
 			_ = body.Close()
@@ -106,8 +103,8 @@ func (s *Server) Do(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// replyBody delivers the body of a reply until the context of the request ends,
-// and a broken connection after it if the body was cut.
+// replyBody returns the body of a reply until the context of the request ends. A cut body
+// ends with a broken connection.
 type replyBody struct {
 	ctx    context.Context
 	data   []byte

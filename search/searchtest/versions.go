@@ -8,19 +8,19 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
-// latest is the api-version of what is asked for in Go: the one that clients begin with.
+// latest is the api-version of methods of Server, and the default of clients.
 var latest = apiversion.Latest()
 
-// everyMember reads and writes definitions with the members of all versions: of
-// snapshots, whose definitions say no version.
+// everyMember reads and writes definitions with the members of all versions, as in snapshots
+// without a version.
 var everyMember = apiversion.All()
 
-// supportedVersions says in messages which versions requests may name.
+// supportedVersions is the range of versions in messages.
 var supportedVersions = apiversion.Oldest().String() + " to " + apiversion.Newest().String()
 
-// versionFault returns the answer to a request that names no api-version, or one
-// that does not exist. One that is newer than all known ones is answered as the newest
-// of its kind, unless the options are strict.
+// versionFault returns the refusal of a request without an api-version, or with one that
+// does not exist. Unless the options are strict, a version newer than all known ones is
+// answered as the newest of its kind.
 func (s *Server) versionFault(version apiversion.Version) *reply.Error {
 	switch {
 	case version.String() == "":
@@ -31,8 +31,8 @@ func (s *Server) versionFault(version apiversion.Version) *reply.Error {
 	return nil
 }
 
-// warnOfVersion says, in a header and once in the log, that a version is newer than
-// this emulator.
+// warnOfVersion warns of a version that is newer than this emulator: in a header of each
+// reply, and once in the log.
 func (s *Server) warnOfVersion(h http.Header, version apiversion.Version) {
 	if !version.Newer() || s.opts.StrictVersions {
 		return

@@ -15,24 +15,23 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Options are for tests that want more than one index in one service, faults, or
-// clients with options of their own. The zero value and nil work.
+// Options configures tests that need several indexes in one service, faults, or their own
+// client options. The zero value and nil mean the defaults.
 type Options struct {
-	// Server is the service to use. It is left open, so that clients of several
-	// calls can share it. Defaults to a new one, which is closed when the test ends.
+	// Server is the service to use. It is not closed, so several clients can share it. Defaults
+	// to a new service that is closed when the test ends.
 	Server *searchtest.Server
 	// Key is an admin key of Server. Defaults to searchtest.AdminKey.
 	Key string
-	// Client are the options of the client. Its Transport defaults to Server; one
-	// that is set has to get requests there by itself. The options are not changed.
+	// Client is the options of the client, which are not changed. Its Transport defaults to
+	// that of Server; another one must send requests to Server.
 	Client *search.ClientOptions
 }
 
-// New returns a client for a new emulated index that holds documents, any number of
-// them. models.FieldsOf makes the fields of the index of T; its name, which
-// Client.IndexName returns, is that of T in lower case if that is a legal one, and
-// "documents" otherwise. The service is closed when the test ends. Problems end the
-// test.
+// New returns a client for a new emulated index with the given documents. models.FieldsOf
+// defines the fields of the index from T. Its name (Client.IndexName) is that of T in lower
+// case if it is a legal index name, and "documents" otherwise. The service is closed when the
+// test ends. Errors end the test.
 func New[T any](t testing.TB, documents ...T) *search.Client {
 	t.Helper()
 	fields, err := models.FieldsOf[T]()
@@ -48,10 +47,10 @@ func New[T any](t testing.TB, documents ...T) *search.Client {
 	return client
 }
 
-// NewClient creates an index and returns a client for it. definition is what
-// searchtest.Server.CreateIndex takes: JSON as a string, []byte or json.RawMessage, a
-// models.SearchIndex, or anything else that encoding/json makes a definition of.
-// Problems end the test.
+// NewClient creates an index and returns a client for it. definition is one of those of
+// searchtest.Server.CreateIndex: JSON as a string, []byte or json.RawMessage, a
+// models.SearchIndex, or another value that encoding/json turns into a definition. Errors end
+// the test.
 func NewClient(t testing.TB, definition any, opts *Options) *search.Client {
 	t.Helper()
 	body, name, err := named(definition)
@@ -69,15 +68,15 @@ func NewClient(t testing.TB, definition any, opts *Options) *search.Client {
 	return client
 }
 
-// NewIndexClient returns a client for the indexes of an emulated service; its Client
-// method returns those for documents. Problems end the test.
+// NewIndexClient returns a client for the indexes of an emulated service. Its Client method
+// returns clients for documents. Errors end the test.
 func NewIndexClient(t testing.TB, opts *Options) *search.IndexClient {
 	t.Helper()
 	indexes, _ := connect(t, opts)
 	return indexes
 }
 
-// connect returns a client for the service that opts name, or for a new one.
+// connect returns a client for the service of opts, or for a new one.
 func connect(t testing.TB, opts *Options) (*search.IndexClient, *searchtest.Server) {
 	t.Helper()
 	var o Options
@@ -109,7 +108,7 @@ func connect(t testing.TB, opts *Options) (*search.IndexClient, *searchtest.Serv
 	return indexes, o.Server
 }
 
-// named returns a definition as JSON, and the name in it.
+// named returns a definition as JSON and its name.
 func named(definition any) (body json.RawMessage, name string, err error) {
 	switch d := definition.(type) {
 	case string:
@@ -132,14 +131,14 @@ func named(definition any) (body json.RawMessage, name string, err error) {
 	return body, index.Name, nil
 }
 
-// indexName is the name of the index for documents of type t.
+// indexName returns the name of the index for documents of type t.
 func indexName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	name := strings.ToLower(t.Name())
 	for _, c := range name {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') { // a type argument, or a letter that no index has
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') { // a type argument, or a character that index names cannot have
 			return "documents"
 		}
 	}
