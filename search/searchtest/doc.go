@@ -136,9 +136,9 @@
 // synonym maps are not used. A word weighs 1 if all of the 50 results have it, and up to 2
 // the fewer of them have it.
 //
-// The reranker score is 3 times the share that a document has of the weight of all words. A
-// document with all words scores 3 to 4: half the share of its title and half the share of
-// one of its sentences are added. A document with half of the words scores less than 3, one
+// The reranker score is the share that a document has of the weight of all words, times 3 to
+// 4: 3 plus half the share of its title plus half the share of its best sentence. A document
+// with all words scores 3 or more, one with half of the words less than 3, one
 // without any 0. A caption is the first of the passages with the largest share: whole
 // sentences of the content, at most 100 words. A question ends with a question mark or
 // begins like an English one; it is answered by the captions whose share reaches the

@@ -9,20 +9,19 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
-// Bucket is the capacity in force and what of it is left. The zero value has no
-// limit.
+// Bucket is a token bucket with the capacity in force. The zero value has no limit.
 type Bucket struct {
 	mu       sync.Mutex // guards the fields below
 	capacity Capacity
-	// What can be taken, as of filled. A level is negative while a request that
-	// was larger than the bucket is paid for, and means nothing without a rate.
+	// The tokens left at the time filled. A level is negative after a request larger than
+	// the bucket, until it is filled again; without a rate it has no meaning.
 	documents, bytes float64
 	filled           time.Time
 }
 
-// Set puts a capacity in force, nil for no limit. What is left is carried over,
-// as far as the new bucket holds it: a change neither refills a bucket that is
-// being drained nor forgives a debt. What had no limit before starts full.
+// Set puts a capacity in force, nil for no limit. Tokens left and debts are carried over, up
+// to the size of the new bucket, so a change neither refills a bucket nor cancels a debt. A
+// level that had no limit before starts full.
 func (b *Bucket) Set(c *Capacity, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,16 +44,16 @@ func (b *Bucket) Set(c *Capacity, now time.Time) {
 	b.documents, b.bytes = documents, bytes
 }
 
-// full returns the most that the bucket holds. b.mu must be held.
+// full returns the size of the bucket. b.mu must be held.
 func (b *Bucket) full() (documents, bytes float64) {
 	burst := b.capacity.Burst.Seconds()
 	return b.capacity.DocumentsPerSecond * burst, b.capacity.BytesPerSecond * burst
 }
 
-// fill brings the levels to now. b.mu must be held.
+// fill adds the tokens until now. b.mu must be held.
 func (b *Bucket) fill(now time.Time) {
-	// A server may have been made outside of the synctest bubble that it is used
-	// in, where it is still the year 2000.
+	// A server made outside of a synctest bubble and used inside it sees the clock jump
+	// back to the year 2000.
 	passed := max(0, now.Sub(b.filled).Seconds())
 	documents, bytes := b.full()
 	b.documents = min(documents, b.documents+passed*b.capacity.DocumentsPerSecond)
@@ -62,11 +61,10 @@ func (b *Bucket) fill(now time.Time) {
 	b.filled = now
 }
 
-// take charges the bucket for as many of the actions as fit, from the first on,
-// and returns how many those are and the capacity that decided it, which takes
-// every action or none if it has a Status. What is larger than a full bucket is
-// let through when the bucket is full, and leaves it in debt: otherwise it could
-// never be sent at all.
+// take charges the bucket for the first actions that fit, and returns their number and the
+// capacity. A capacity with a Status accepts all actions or none. A full bucket accepts an
+// action or request larger than itself and goes into debt, because it could otherwise never
+// be sent.
 func (b *Bucket) take(actions []batch.Action, now time.Time) (int, Capacity) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,10 +100,9 @@ func (b *Bucket) take(actions []batch.Action, now time.Time) (int, Capacity) {
 	return len(actions), c
 }
 
-// Refusals decides which actions of a batch are not applied, because of a fault
-// or because the service is too busy: refused[i] is the answer of action i then
-// and zero otherwise. The slice is nil if there are none. err refuses the whole
-// request, with what h says.
+// Refusals decides which actions of a batch are refused by a fault or by the capacity.
+// refused[i] is then the answer to action i and otherwise zero; the slice is nil if no action
+// is refused. err refuses the whole request, with headers set in h.
 func (b *Bucket) Refusals(f *Firing, h http.Header, actions []batch.Action) (refused []batch.Result, err *reply.Error) {
 	refuse := func(i int, r batch.Result) {
 		if refused == nil {

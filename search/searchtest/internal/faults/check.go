@@ -12,13 +12,12 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 )
 
-// Check reports everything that is wrong with a script, and what was unreadable in its
-// text.
+// Check reports all problems of a script, and those of reading its text.
 func (f *Script) Check(operations *routing.Table, unreadable []error) error {
 	errs := append(unreadable, f.problems(operations)...)
 	if len(unreadable) == 0 {
-		// A rule of which something could not be read seems to match more and to
-		// do less than it says.
+		// A rule that was not read completely seems to match more and to do less than its
+		// text, so it is not checked for effects.
 		errs = append(errs, f.idle()...)
 	}
 	for i, err := range errs {
@@ -27,7 +26,7 @@ func (f *Script) Check(operations *routing.Table, unreadable []error) error {
 	return errors.Join(errs...)
 }
 
-// problems is what is wrong with each rule and the capacity alone.
+// problems returns the problems of each single rule and of the capacity.
 func (f *Script) problems(operations *routing.Table) []error {
 	var all problems
 	for i := range f.Rules {
@@ -39,8 +38,8 @@ func (f *Script) problems(operations *routing.Table) []error {
 	return all
 }
 
-// idle names the rules without an effect and those that an earlier one leaves no
-// request or document.
+// idle reports rules without an effect, and those for which an earlier rule leaves no request
+// or document.
 func (f *Script) idle() []error {
 	var all problems
 	for i := range f.Rules {
@@ -62,8 +61,7 @@ func (f *Script) idle() []error {
 	return all
 }
 
-// takesEverythingOf reports whether f is carried out on every request that other
-// matches.
+// takesEverythingOf reports whether f is carried out on every request that matches other.
 func (f *Rule) takesEverythingOf(other *Rule) bool {
 	always := f.From == 0 && f.For == 0 && f.After == 0 && f.Every <= 1 && (f.Probability == 0 || f.Probability == 1) && f.Count == 0
 	return always &&
@@ -74,23 +72,23 @@ func (f *Rule) takesEverythingOf(other *Rule) bool {
 		f.OverBytes <= other.OverBytes && f.OverActions <= other.OverActions
 }
 
-// takesEverything reports whether no document is left for the next rule.
+// takesEverything reports whether the rule leaves no document for the next one.
 func (d Document) takesEverything() bool {
 	return len(d.Keys) == 0 && (d.Ratio == 0 || d.Ratio == 1) && d.Nth == 0 && d.Times == 0
 }
 
-// problems collects what is wrong.
+// problems is a list of errors.
 type problems []error
 
-// report notes a problem; the text begins with the name of the field.
+// report records a problem. The text begins with the name of the field.
 type report func(format string, args ...any)
 
-// at returns a report that puts where before each problem.
+// at returns a report that puts where in front of each problem.
 func (p *problems) at(where string) report {
 	return func(format string, args ...any) { *p = append(*p, fmt.Errorf(where+format, args...)) }
 }
 
-// within reports a number outside of its bounds, NaN included.
+// within reports a number outside of its bounds, or NaN.
 func within[N int | float64](bad report, field string, n, low, high N) {
 	if ok := n >= low && n <= high; !ok {
 		bad("%s: %v is not between %v and %v", field, n, low, high)
@@ -111,7 +109,7 @@ func among(bad report, field, value string, allowed ...string) {
 	}
 }
 
-// check reports everything that is wrong with a rule.
+// check reports all problems of a rule.
 func (f *Rule) check(bad report, operations *routing.Table) {
 	f.checkRequests(bad, operations)
 	notNegative(bad, "overBytes", f.OverBytes)
@@ -139,7 +137,7 @@ func (f *Rule) check(bad report, operations *routing.Table) {
 	}
 }
 
-// checkRequests reports conditions that no request fulfils.
+// checkRequests reports conditions that no request can meet.
 func (f *Rule) checkRequests(bad report, operations *routing.Table) {
 	op := operations.Operation(f.Operation)
 	if f.Operation != "" && op == nil {
@@ -152,7 +150,7 @@ func (f *Rule) checkRequests(bad report, operations *routing.Table) {
 	}
 	among(bad, "method", strings.ToUpper(f.Method), http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodHead, http.MethodOptions)
 	checkPattern(bad, "path", f.Path)
-	// Only / and a class in brackets match the / that every path begins with.
+	// Every path begins with /, which only / and a class in brackets match.
 	if f.Path != "" && (!strings.ContainsAny(f.Path[:1], `/*[\`) || !strings.ContainsAny(f.Path, "/[")) {
 		bad("path: %q matches no path: they begin with / and nothing else matches a /", f.Path)
 	}
@@ -178,7 +176,7 @@ func checkPattern(bad report, field, pattern string) {
 	}
 }
 
-// nothing reports fields that are set and do nothing, for one reason.
+// nothing reports fields that are set without an effect, all for one reason.
 type nothing struct {
 	bad report
 	why string
@@ -190,7 +188,7 @@ func (n nothing) with(field string, set bool) {
 	}
 }
 
-// checkEffects reports effects that cannot show, and a rule without any.
+// checkEffects reports effects that are not visible, and a rule without effects.
 func (f *Rule) checkEffects(bad report) {
 	status := f.Status
 	if f.limitOnly() {
@@ -226,13 +224,13 @@ func (f *Rule) checkEffects(bad report) {
 	}
 }
 
-// hasEffect reports whether the rule is to do anything, even if it cannot.
+// hasEffect reports whether a field for an effect is set, even if it is not possible.
 func (f *Rule) hasEffect() bool {
 	return f.Status != 0 || f.limitOnly() || f.Cut != "" || f.Delay != 0 || f.ReplyDelay != 0 || f.Body != "" || f.Results != "" || f.Semantic != "" || len(f.Documents) > 0 ||
 		f.Code != "" || f.Message != "" || f.Commit || f.RetryAfter != 0 || f.RetryAfterForm != ""
 }
 
-// check reports everything that is wrong with a rule about documents.
+// check reports all problems of a rule for documents.
 func (d *Document) check(bad report) {
 	within(bad, "ratio", d.Ratio, 0, 1)
 	notNegative(bad, "nth", d.Nth)
@@ -250,9 +248,9 @@ func (d *Document) check(bad report) {
 	}
 }
 
-// check reports everything that is wrong with a capacity.
+// check reports all problems of a capacity.
 func (c *Capacity) check(bad report) {
-	const most = 1e15 // of which a float64 still counts single ones
+	const most = 1e15 // below 2^53, so a float64 can count single documents
 	within(bad, "documentsPerSecond", c.DocumentsPerSecond, 0, most)
 	within(bad, "bytesPerSecond", c.BytesPerSecond, 0, most)
 	if c.DocumentsPerSecond == 0 && c.BytesPerSecond == 0 {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Read reads a script in JSON into a struct that has its members. unreadable is what is
-// wrong with its text; err, that it is no JSON.
+// Read reads a script in JSON into a struct with the same members. unreadable are the
+// problems of its text; err is a syntax error.
 func Read(r io.Reader, into any) (unreadable []error, err error) {
 	var text json.RawMessage
 	dec := json.NewDecoder(r)
@@ -27,8 +27,8 @@ func Read(r io.Reader, into any) (unreadable []error, err error) {
 	return reader.problems, nil
 }
 
-// zeroMeans is what the zero value of a member stands for where a reader of the
-// script would expect something else, or anything at all.
+// zeroMeans is the meaning of an explicit zero of each member for which readers of the script
+// would expect another one.
 var zeroMeans = map[string]string{
 	"probability":        "always",
 	"ratio":              "every document",
@@ -46,16 +46,16 @@ var zeroMeans = map[string]string{
 	"bytesPerSecond":     "no limit",
 }
 
-// scriptReader turns JSON into a struct and notes every problem on the way:
-// encoding/json stops at the first and does not say in which rule it is.
+// scriptReader reads JSON into a struct and records all problems. encoding/json would stop at
+// the first, without its rule.
 type scriptReader struct{ problems []error }
 
 func (s *scriptReader) bad(where, format string, args ...any) {
 	s.problems = append(s.problems, fmt.Errorf(where+format, args...))
 }
 
-// object reads the members of text into the fields of into, a struct. where is
-// what problems begin with.
+// object reads the members of text into the fields of into, a struct. where is the prefix of
+// problems.
 func (s *scriptReader) object(where string, text json.RawMessage, into reflect.Value) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
@@ -64,7 +64,7 @@ func (s *scriptReader) object(where string, text json.RawMessage, into reflect.V
 	}
 	seen := make(map[string]bool)
 	for dec.More() {
-		// The text is JSON, so neither a name nor a value can be missing.
+		// The text is valid JSON, so tokens and values exist.
 		token, _ := dec.Token()
 		var value json.RawMessage
 		_ = dec.Decode(&value)
@@ -81,8 +81,8 @@ func (s *scriptReader) object(where string, text json.RawMessage, into reflect.V
 	}
 }
 
-// fieldOf finds the field of a struct that a member belongs to, and its proper
-// name, "" if there is none. Like encoding/json it does not mind upper case.
+// fieldOf returns the field of a struct for a member, and its name, or "" if there is none.
+// Like encoding/json it ignores case.
 func fieldOf(of reflect.Value, member string) (string, reflect.Value) {
 	for i := range of.NumField() {
 		name, _, _ := strings.Cut(of.Type().Field(i).Tag.Get("json"), ",")
@@ -93,7 +93,7 @@ func fieldOf(of reflect.Value, member string) (string, reflect.Value) {
 	return "", reflect.Value{}
 }
 
-// value reads one member. null is as good as not being there.
+// value reads one member. null means that it is missing.
 func (s *scriptReader) value(where, name string, text json.RawMessage, into reflect.Value) {
 	switch typ := into.Type(); {
 	case string(text) == "null":
@@ -111,14 +111,14 @@ func (s *scriptReader) value(where, name string, text json.RawMessage, into refl
 			s.object(where+position(name, i), element, into.Index(i))
 		}
 	case json.Unmarshal(text, into.Addr().Interface()) != nil:
-		into.SetZero() // half of a list may have been read
+		into.SetZero() // a list may have been read in part
 		s.bad(where, "%s: %s is not %s", name, excerpt(text), wanted(typ))
 	case into.IsZero() && zeroMeans[name] != "":
 		s.bad(where, "%s: %s would mean %s: leave it out if it is to mean that", name, excerpt(text), zeroMeans[name])
 	}
 }
 
-// position is how problems name the i-th element of a list.
+// position returns the name of the i-th element of a list in problems.
 func position(list string, i int) string {
 	if list == "rules" {
 		list = "rule"
@@ -126,7 +126,7 @@ func position(list string, i int) string {
 	return fmt.Sprintf("%s %d: ", list, i)
 }
 
-// wanted describes what can be read as a field of type t.
+// wanted describes the values of a field of type t.
 func wanted(t reflect.Type) string {
 	switch {
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
@@ -144,7 +144,7 @@ func wanted(t reflect.Type) string {
 	}
 }
 
-// excerpt is the beginning of a value, short enough for a message.
+// excerpt returns the beginning of a value for a message.
 func excerpt(text json.RawMessage) string {
 	const longest = 40
 	if len(text) > longest {

@@ -1,11 +1,10 @@
-// Package faults is for what goes wrong on purpose: it reads and checks scripts, and carries them out, a request after
-// another.
+// Package faults reads and checks scripts of faults, and applies them to requests.
 package faults
 
 import "time"
 
-// Script is a script of what goes wrong. Its parts have the fields that they have in
-// searchtest, and mean the same.
+// Script is a script of faults. Its types have the fields of those in package searchtest, with
+// the same meaning.
 type Script struct {
 	Seed     uint64
 	Rules    []Rule
@@ -41,7 +40,7 @@ type Document struct {
 	Message    string
 }
 
-// Capacity is the rate at which a service takes documents.
+// Capacity is the rate at which a service accepts documents.
 type Capacity struct {
 	DocumentsPerSecond, BytesPerSecond float64
 	Burst                              time.Duration
@@ -50,13 +49,13 @@ type Capacity struct {
 	RetryAfterForm                     string
 }
 
-// The operations that some effects are of.
+// The operations with special effects.
 const (
 	ofBatches  = "indexDocuments"
 	ofSearches = "search"
 )
 
-// The names of forms and effects that are looked at here.
+// The names of forms and effects that this package uses.
 const (
 	retryAfterDate    = "date"
 	retryAfterMS      = "retry-after-ms"
@@ -70,7 +69,7 @@ const (
 	resultsUnknownKey = "unknownKey"
 )
 
-// All names.
+// The allowed names of each field.
 var (
 	retryAfterForms = []string{"seconds", retryAfterDate, retryAfterMS, retryAfterXMS}
 	cuts            = []string{cutBeforeCommit, "afterCommit"}

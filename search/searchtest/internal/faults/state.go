@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
-// State is a script in force: its rules and how often each had its turn.
+// State is a script in force, with the counters of its rules.
 type State struct {
 	since time.Time // when the script came into force
 
@@ -28,12 +28,12 @@ type State struct {
 
 type ruleState struct {
 	Rule
-	matched int              // requests that the rule could have been carried out on
-	done    int              // and that it was
-	times   []map[string]int // by document rule: how often each key was met
+	matched int              // requests that matched the rule
+	done    int              // requests that it was carried out on
+	times   []map[string]int // by document rule: number of matches of each key
 }
 
-// NewState starts a script. It must not be changed afterwards.
+// NewState starts a script, which must not be changed afterwards.
 func NewState(f *Script) *State {
 	st := &State{since: time.Now(), rand: rand.New(rand.NewPCG(f.Seed, 0x5ea7c4))}
 	for _, rule := range f.Rules {
@@ -42,7 +42,7 @@ func NewState(f *Script) *State {
 	return st
 }
 
-// Choose returns what goes wrong with a request.
+// Choose returns the fault for a request, nil for none.
 func (st *State) Choose(r *http.Request, rt routing.Route, body []byte) *Firing {
 	if st == nil {
 		return nil
@@ -64,15 +64,15 @@ func (st *State) Choose(r *http.Request, rt routing.Route, body []byte) *Firing 
 	return nil
 }
 
-// inForce reports whether the rule is when its script has been for that long.
+// inForce reports whether the rule is in force at this age of its script.
 func (f *Rule) inForce(age time.Duration) bool {
-	// The script may have been set outside of the synctest bubble that it is used
-	// in, and then seem to come from the future.
+	// A script set outside of a synctest bubble and used inside it has a start in the
+	// future.
 	age = max(0, age) - f.From
 	return age >= 0 && (f.For == 0 || age < f.For)
 }
 
-// matches reports whether the rule is about the request.
+// matches reports whether the rule matches the request.
 func (f *Rule) matches(r *http.Request, rt routing.Route, body []byte) bool {
 	if f.Operation != "" && f.Operation != rt.Operation || f.Method != "" && !strings.EqualFold(f.Method, r.Method) {
 		return false
@@ -94,8 +94,7 @@ func matchPattern(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// takesTurn counts a request that matches and reports whether the rule is
-// carried out on it.
+// takesTurn counts a matching request and reports whether the rule is carried out on it.
 func (s *ruleState) takesTurn(random *rand.Rand) bool {
 	if s.Count > 0 && s.done >= s.Count {
 		return false
@@ -112,20 +111,20 @@ func (s *ruleState) takesTurn(random *rand.Rand) bool {
 	return true
 }
 
-// limitOnly reports whether the rule does nothing but set a limit.
+// limitOnly reports whether the only effect of the rule is a limit.
 func (f *Rule) limitOnly() bool {
 	return (f.OverBytes > 0 || f.OverActions > 0) && f.Status == 0 && f.Cut == "" && f.Body == "" && f.Results == "" && f.Semantic == "" && len(f.Documents) == 0 &&
 		f.Delay == 0 && f.ReplyDelay == 0
 }
 
-// Firing is a rule being carried out on one request. A nil one does nothing.
+// Firing is a rule that is carried out on one request. Nil has no effect.
 type Firing struct {
 	Rule
 	state *State
-	at    int // of the rule in its script
+	at    int // index of the rule in its script
 }
 
-// refuse returns the answer of the fault to a document, if it has one.
+// refuse returns the answer of the fault to a document, and whether there is one.
 func (f *Firing) refuse(key string) (batch.Result, bool) {
 	if f == nil || len(f.Documents) == 0 {
 		return batch.Result{}, false
@@ -148,7 +147,7 @@ func (f *Firing) refuse(key string) (batch.Result, bool) {
 	return batch.Result{}, false
 }
 
-// takesDocument reports whether document rule i refuses the key this time.
+// takesDocument reports whether document rule i refuses this occurrence of the key.
 func (s *ruleState) takesDocument(i int, key string, random *rand.Rand) bool {
 	d := &s.Documents[i]
 	if len(d.Keys) > 0 {
@@ -174,7 +173,8 @@ func (s *ruleState) takesDocument(i int, key string, random *rand.Rand) bool {
 	return (d.Nth == 0 || n == d.Nth) && (d.Times == 0 || n <= d.Times)
 }
 
-// FailsRanking returns why the ranking of a semantic query fails, "" if it does not.
+// FailsRanking returns the reason for which the ranking of a semantic query fails, "" for
+// none.
 func (f *Firing) FailsRanking() string {
 	if f == nil {
 		return ""
@@ -196,7 +196,7 @@ func (f *Firing) Answer(w http.ResponseWriter, r *http.Request) {
 	reply.WriteError(w, r, &reply.Error{Status: f.Status, Code: f.Code, Message: message})
 }
 
-// strangeKey is the key of results that belong to no document.
+// strangeKey is the key of results that belong to no document of the batch.
 const strangeKey = "searchtest-unknown-key"
 
 // Mangle damages the results of a batch.
@@ -221,7 +221,7 @@ func (f *Firing) Mangle(results []batch.Result) []batch.Result {
 	return results
 }
 
-// setRetryAfter writes the header that says when to come back.
+// setRetryAfter sets the header with the delay before a retry.
 func setRetryAfter(h http.Header, after time.Duration, form string) {
 	if after <= 0 {
 		return
@@ -239,8 +239,8 @@ func setRetryAfter(h http.Header, after time.Duration, form string) {
 	}
 }
 
-// countActions counts the actions in a body for rules about their number; a body
-// that is not a batch has none.
+// countActions counts the actions in a body, for rules with OverActions. It returns 0 for a
+// body that is not a batch.
 func countActions(body []byte) int {
 	sc := wire.Scanner{Data: bytes.TrimPrefix(body, []byte("\ufeff"))}
 	if !sc.Expect('{') {
@@ -272,11 +272,11 @@ func countActions(body []byte) int {
 	}
 }
 
-// faultMessage returns the text of an answer with that status, for rules without one.
+// faultMessage returns the default message of a status.
 func faultMessage(status int) string {
 	switch status {
 	case http.StatusBadRequest:
-		return "The request is invalid. Details: something in it is." // how all that it says about the content of a request begins
+		return "The request is invalid. Details: something in it is." // the beginning of all messages about the content of a request
 	case http.StatusServiceUnavailable:
 		return "You are sending too many requests. Please try again later."
 	case http.StatusTooManyRequests:
