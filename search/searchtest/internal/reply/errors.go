@@ -1,5 +1,4 @@
-// Package reply is for what the emulator answers: refusals in the words of the service, text and numbers as it writes
-// them in JSON, and the headers of a reply.
+// Package reply writes replies in the form of the service: refusals with its texts, JSON text and numbers, and headers.
 package reply
 
 import (
@@ -7,15 +6,14 @@ import (
 	"net/http"
 )
 
-// Error is a refusal of a whole request in the service's words.
+// Error is a refusal of a whole request, with the service's text.
 type Error struct {
 	Status  int    // HTTP status
-	Code    string // often empty: older services never filled it
+	Code    string // often empty: older versions of the service have no codes
 	Message string
 	Details []Detail
 
-	// Empty means that the reply carries no body at all, which is what the
-	// service does for a document that does not exist.
+	// Empty means that the reply has no body, as for a document that does not exist.
 	Empty bool
 }
 
@@ -25,18 +23,18 @@ type Detail struct {
 	Message string
 }
 
-// WithCode gives a refusal a code, and another one to its message among the
-// details, which is how the service words its own since 2023.
+// WithCode sets the code of a refusal, and a detail with another code and the same message,
+// as the service does since 2023.
 func (e *Error) WithCode(code, detail string) *Error {
 	e.Code, e.Details = code, []Detail{{Code: detail, Message: e.Message}}
 	return e
 }
 
-// InvalidAlias is the message of all refusals of aliases that stand for no index:
-// what is wrong is said in the details only.
+// InvalidAlias is the message of all refusals of aliases without an index. Only the details
+// contain the reason.
 const InvalidAlias = "Index alias was not valid for creation."
 
-// Reason says why, wherever the service does.
+// Reason returns the reason of the refusal, from the message or from the details.
 func (e *Error) Reason() string {
 	if e.Message == InvalidAlias {
 		return e.Details[0].Message
@@ -44,9 +42,8 @@ func (e *Error) Reason() string {
 	return e.Message
 }
 
-// InvalidRequest is the 400 that the service gives for a body it cannot accept.
-// The reason follows "Details: ", without the line end that the service puts
-// behind it.
+// InvalidRequest returns the 400 for a body that the service cannot accept. The reason
+// follows "Details: ", without the service's line end.
 func InvalidRequest(reason string) *Error {
 	return &Error{
 		Status:  http.StatusBadRequest,
@@ -54,18 +51,18 @@ func InvalidRequest(reason string) *Error {
 	}
 }
 
-// NotEmulated is the refusal of something that the service can do.
+// NotEmulated returns the refusal of a feature that only the service has.
 func NotEmulated(what string) *Error {
 	return NotImplemented("searchtest does not emulate " + what + ".")
 }
 
-// NotImplemented is NotEmulated in words of one's own.
+// NotImplemented is NotEmulated with another message.
 func NotImplemented(message string) *Error {
 	return &Error{Status: http.StatusNotImplemented, Code: "NotEmulated", Message: message}
 }
 
-// InvalidExpression is the refusal of an OData expression in a parameter, which
-// has the name of a GET in every request.
+// InvalidExpression returns the refusal of an OData expression in a parameter. The message
+// has the parameter's name of a GET for all requests.
 func InvalidExpression(why, parameter string) *Error {
 	return &Error{
 		Status:  http.StatusBadRequest,
@@ -96,10 +93,10 @@ func AppendError(dst []byte, e *Error) []byte {
 	return append(dst, `}}`...)
 }
 
-// TooLarge refuses a body above the limit.
+// TooLarge is the message of the refusal of a body above the limit.
 const TooLarge = "The request is too large. Split the batch and try again."
 
-// MessageOf reads the message out of an error body.
+// MessageOf returns the message in an error body.
 func MessageOf(body []byte) string {
 	var v struct {
 		Error struct {

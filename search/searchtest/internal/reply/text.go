@@ -9,8 +9,8 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string the way the service writes them:
-// everything outside printable ASCII as \uXXXX. Invalid UTF-8 becomes U+FFFD.
+// AppendString appends s as a JSON string in the service's form: everything outside printable
+// ASCII as \uXXXX. Invalid UTF-8 becomes U+FFFD.
 func AppendString[S string | []byte](dst []byte, s S) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -65,10 +65,9 @@ func appendUnicodeEscape(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
 
-// AppendDouble appends f as the service prints an Edm.Double: the three
-// values that JSON has no number for as strings, whole numbers with ".0", and
-// exponents as .NET writes them (4.94065645841247E-324): 15 digits where those
-// identify the number, 17 where they do not.
+// AppendDouble appends f in the service's form of an Edm.Double. Infinities and NaN are
+// strings, whole numbers end in ".0", and exponents have the form of .NET
+// (4.94065645841247E-324). It has 15 digits if these identify the number, otherwise 17.
 func AppendDouble(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -86,8 +85,8 @@ func AppendSingle(dst []byte, f float32) []byte {
 	return appendNumber(dst, float64(f), 7, 9, 32)
 }
 
-// appendNumber appends the finite number f with the fewer digits if they read
-// back as f and with the more otherwise.
+// appendNumber appends the finite number f with fewer digits if these read back as f, and
+// otherwise with more.
 func appendNumber(dst []byte, f float64, fewer, more, bits int) []byte {
 	var digits, text [40]byte
 	precision := fewer
@@ -96,7 +95,7 @@ func appendNumber(dst []byte, f float64, fewer, more, bits int) []byte {
 		precision = more
 		mantissa = strconv.AppendFloat(digits[:0], f, 'e', precision-1, bits)
 	}
-	// mantissa is d.ddddde±xx: take it apart and drop the zeros at the end.
+	// mantissa is d.ddddde±xx: split it and drop the trailing zeros.
 	out := text[:0]
 	if mantissa[0] == '-' {
 		dst = append(dst, '-')

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// metadata is how many annotations a reply carries, chosen by the Accept header.
+// metadata is the number of annotations in a reply, chosen by the Accept header.
 type metadata uint8
 
 const (
@@ -41,8 +41,7 @@ func metadataOf(r *http.Request) metadata {
 	return metadataMinimal
 }
 
-// WriteJSON answers with body and the headers that every JSON reply of the
-// service has.
+// WriteJSON answers with body and the headers of every JSON reply of the service.
 func WriteJSON(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json; odata.metadata="+metadataOf(r).String())
@@ -51,11 +50,11 @@ func WriteJSON(w http.ResponseWriter, r *http.Request, status int, body []byte) 
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that went away is not an error of ours
+	_, _ = w.Write(body) // the client may have gone away
 }
 
-// BaseURL is the address of the service as the client of r wrote it, without a
-// slash at the end; contexts and locations start with it.
+// BaseURL returns the address of the service as in the request of the client, without a
+// trailing slash. Contexts and locations start with it.
 func BaseURL(r *http.Request) string {
 	host := r.Host
 	if host == "" {
@@ -70,9 +69,9 @@ func BaseURL(r *http.Request) string {
 	return scheme + "://" + host
 }
 
-// AppendContext appends the `"@odata.context":"…",` member that minimal and
-// full metadata begin with, and nothing for none. path is what follows the
-// address of the service, for example `/$metadata#indexes/$entity`.
+// AppendContext appends the `"@odata.context":"…",` member with which minimal and full
+// metadata begin, and nothing for no metadata. path follows the address of the service, for
+// example `/$metadata#indexes/$entity`.
 func AppendContext(dst []byte, r *http.Request, path string) []byte {
 	if metadataOf(r) == metadataNone {
 		return dst
@@ -82,7 +81,7 @@ func AppendContext(dst []byte, r *http.Request, path string) []byte {
 	return append(dst, ',')
 }
 
-// WriteError answers with e, with the headers that the service gives errors.
+// WriteError answers with e and the headers of the service's errors.
 func WriteError(w http.ResponseWriter, r *http.Request, e *Error) {
 	if e.Empty {
 		w.WriteHeader(e.Status)

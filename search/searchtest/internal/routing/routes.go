@@ -1,4 +1,4 @@
-// Package routing is for the addresses of the service: which operation a request asks for, and of what.
+// Package routing finds the operation of a request, and the names in its address.
 package routing
 
 import (
@@ -11,21 +11,21 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
-// Route is what the address of a request means.
+// Route is the meaning of the address of a request.
 type Route struct {
-	Operation string // its name
+	Operation string // its name, see Operation
 	Index     string // decoded name, "" for operations on the service
 	Key       string // decoded key of a document
 	Name      string // decoded name of a definition that is not an index
 	Version   apiversion.Version
 	Query     url.Values // parameters, names with their $, percent-decoded once
 
-	Feature string // of an operation that is not emulated: its name for the 501
+	Feature string // name of a feature that is not emulated, for the 501
 }
 
-// Find finds out what r asks for. It understands both spellings of every
-// path: the OData function form that SDKs use, /indexes('hotels')/docs('1'),
-// and the slash form of the documentation, /indexes/hotels/docs/1.
+// Find returns the route of r. It reads both spellings of every path: the OData function
+// form of the SDKs, /indexes('hotels')/docs('1'), and the slash form of the documentation,
+// /indexes/hotels/docs/1.
 func (t *Table) Find(r *http.Request) (Route, *reply.Error) {
 	rt := Route{Operation: Other, Query: parseQuery(r.URL.RawQuery)}
 	rt.Version = apiversion.Of(rt.Query.Get("api-version"))
@@ -40,8 +40,8 @@ func (t *Table) Find(r *http.Request) (Route, *reply.Error) {
 		rt.Feature = segments[0]
 		return rt, nil
 	}
-	// In the slash form the short names of actions and the keys of documents share
-	// one place, so an address may fit and its method not, while another one has both.
+	// In the slash form, short names of actions and keys of documents have the same
+	// position. So a path may fit a route with another method, and a second route fully.
 	known := false
 	for _, a := range t.addresses[segments[0]] {
 		if !rt.Version.Has(a.operation.Needs) || !t.fits(a, segments) {
@@ -63,10 +63,10 @@ func (t *Table) Find(r *http.Request) (Route, *reply.Error) {
 	}
 }
 
-// withoutOperations are the first segments of features that have no operation here.
+// withoutOperations are the first segments of features that are not emulated.
 var withoutOperations = []string{"agents"}
 
-// fill takes the names out of segments that fit a.
+// fill sets the names in the segments of a path that fits a.
 func (rt *Route) fill(a *address, segments []string) {
 	rt.Index, rt.Key, rt.Name = "", "", ""
 	for i, segment := range a.segments {
@@ -85,14 +85,13 @@ func noSuchResource() *reply.Error {
 	return &reply.Error{Status: http.StatusNotFound, Message: "Resource not found for the request URL."}
 }
 
-// quotedMark stands before a key that was written as docs('key'), so that a
-// document whose key is "$count" or "search.index" is not taken for an action.
-// It cannot occur in a decoded segment: NUL is not allowed in addresses.
+// quotedMark prefixes a key that was written as docs('key'), so that a document with the key
+// "$count" or "search.index" is not mistaken for an action. A decoded segment cannot contain
+// it, because addresses do not allow NUL.
 const quotedMark = "\x00"
 
-// splitPath cuts an escaped path into decoded segments, taking name('value')
-// apart into two. It cuts before it decodes, so that an encoded slash stays
-// part of a value.
+// splitPath splits an escaped path into decoded segments, and name('value') into two. It
+// splits before it decodes, so an encoded slash stays part of a value.
 func splitPath(escaped string) ([]string, bool) {
 	var out []string
 	for segment := range strings.SplitSeq(strings.Trim(escaped, "/"), "/") {
@@ -119,8 +118,8 @@ func splitPath(escaped string) ([]string, bool) {
 	return out, true
 }
 
-// undoubleQuotes turns the doubled single quotes of an OData literal into
-// single ones; a single quote on its own is an error.
+// undoubleQuotes replaces the doubled single quotes of an OData literal by single ones. It
+// returns false for a quote that is not doubled.
 func undoubleQuotes(s string) (string, bool) {
 	if !strings.Contains(s, "'") {
 		return s, true
@@ -129,9 +128,8 @@ func undoubleQuotes(s string) (string, bool) {
 	return strings.ReplaceAll(s, "''", "'"), !strings.Contains(plain, "'")
 }
 
-// parseQuery decodes a query string once. Parameters that cannot be decoded are
-// dropped, and unknown ones are the business of nobody: the service ignores
-// them too.
+// parseQuery decodes a query string once. It drops parameters that cannot be decoded, and
+// keeps unknown ones, which the service ignores.
 func parseQuery(raw string) url.Values {
 	values, _ := url.ParseQuery(raw)
 	return values

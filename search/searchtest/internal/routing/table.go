@@ -8,33 +8,33 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
-// Other is the name of what requests ask for that ask for nothing known.
+// Other is the name of the operation for all unknown requests.
 const Other = "other"
 
-// Operation is an operation of the service as far as it does not matter what answers it.
+// Operation is an operation of the service without its handler.
 type Operation struct {
 	Name string
 	// Routes are the addresses in the slash form, each with its method:
-	// "GET /indexes/{index}/docs/{key}". The OData form is the same to routing.
-	// {index}, {key} and {name} stand for one segment, the member of Route of that
-	// name. An address that ends in ?parameter needs that parameter.
+	// "GET /indexes/{index}/docs/{key}". They match the OData form too. {index}, {key} and
+	// {name} stand for one segment and set the field of Route with that name. A route that
+	// ends in ?parameter requires that parameter.
 	Routes []string
-	Needs  apiversion.Capability // of the version, 0 for all versions
+	Needs  apiversion.Capability // capability of the version, 0 for all versions
 	Reads  bool                  // it reads the documents of an index
 }
 
-// Table has the operations of a service.
+// Table is the list of operations of a service.
 type Table struct {
 	operations map[string]*Operation
-	// addresses are the routes by their first segment, those with fewer wildcards
-	// first: they are more exact.
+	// addresses are the routes by their first segment, the more specific ones with fewer
+	// wildcards first.
 	addresses map[string][]*address
-	// longNames are the segments that cannot be keys in the slash form:
-	// "search.index", "$count".
+	// longNames are the segments that cannot be keys in the slash form, such as
+	// "search.index" and "$count".
 	longNames map[string]bool
 }
 
-// NewTable returns a Table with nothing but Other.
+// NewTable returns a Table that contains only Other.
 func NewTable() *Table {
 	return &Table{operations: map[string]*Operation{Other: {Name: Other}}, addresses: make(map[string][]*address), longNames: make(map[string]bool)}
 }
@@ -48,7 +48,7 @@ type address struct {
 	parameter string // that the request must have, "" for none
 }
 
-// Add makes an operation known. It panics if one of that name is.
+// Add adds an operation. It panics if the name is taken.
 func (t *Table) Add(op Operation) {
 	if t.operations[op.Name] != nil {
 		panic("searchtest: operation registered twice: " + op.Name)
@@ -75,10 +75,10 @@ func (t *Table) Add(op Operation) {
 // Operation returns the operation of that name, nil if there is none.
 func (t *Table) Operation(name string) *Operation { return t.operations[name] }
 
-// Names returns the names of all operations, in order.
+// Names returns the sorted names of all operations.
 func (t *Table) Names() []string { return slices.Sorted(maps.Keys(t.operations)) }
 
-// fits reports whether segments are those of a, whatever the method.
+// fits reports whether segments match a, for any method.
 func (t *Table) fits(a *address, segments []string) bool {
 	return slices.EqualFunc(a.segments, segments, func(want, got string) bool {
 		switch want {
@@ -91,12 +91,12 @@ func (t *Table) fits(a *address, segments []string) bool {
 	})
 }
 
-// Takes reports whether an address of the operation has that wildcard.
+// Takes reports whether a route of the operation has the wildcard.
 func (op *Operation) Takes(wildcard string) bool {
 	return slices.ContainsFunc(op.Routes, func(text string) bool { return strings.Contains(text, wildcard) })
 }
 
-// Method is the only method of the operation, "" if it has more of them, or any.
+// Method returns the only method of the operation, "" if it has several or any.
 func (op *Operation) Method() string {
 	only := ""
 	for _, text := range op.Routes {

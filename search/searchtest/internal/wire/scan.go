@@ -1,4 +1,4 @@
-// Package wire is for the emulator reading JSON out of bytes in memory: a scanner that builds nothing.
+// Package wire scans JSON in memory without building values.
 package wire
 
 import (
@@ -9,23 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// MaxNesting is the limit of the depth of JSON, that of encoding/json.
+// MaxNesting is the maximum depth of JSON, as in encoding/json.
 const MaxNesting = 10_000
 
-// Scanner reads JSON out of bytes in memory, once, from left to right, and
-// builds nothing: callers take each value as they come to it. It accepts what
-// encoding/json accepts (FuzzScanner compares the two).
+// Scanner reads JSON in memory once, from left to right, and builds no values: callers read
+// each value as they reach it. It accepts the same texts as encoding/json, which FuzzScanner
+// checks.
 //
-// Its methods return false, with what and where in failure, at the first byte
-// that is not JSON; nothing may be read after that.
+// At the first invalid byte its methods return false, with the reason and the position in
+// Failure. Nothing may be read after that.
 type Scanner struct {
 	Data []byte
 	Pos  int
 
-	Failure string // what was wrong, "" so far
+	Failure string // the error, "" for none
 }
 
-// Fail records what is wrong at the current position.
+// Fail records an error at the current position.
 func (s *Scanner) Fail(what string) bool {
 	if s.Failure == "" {
 		s.Failure = what + " at position " + strconv.Itoa(s.Pos)
@@ -33,8 +33,8 @@ func (s *Scanner) Fail(what string) bool {
 	return false
 }
 
-// Peek skips white space and returns the next byte, 0 at the end of the data.
-// (A NUL in the data is no JSON either, so the two need not be told apart.)
+// Peek skips white space and returns the next byte, 0 at the end of the data. A NUL in the
+// data is invalid JSON too, so callers treat both the same.
 func (s *Scanner) Peek() byte {
 	for s.Pos < len(s.Data) {
 		switch c := s.Data[s.Pos]; c {
@@ -56,7 +56,7 @@ func (s *Scanner) Expect(c byte) bool {
 	return true
 }
 
-// AtEnd reports whether nothing but white space is left.
+// AtEnd reports whether only white space is left.
 func (s *Scanner) AtEnd() bool {
 	s.Peek()
 	return s.Pos == len(s.Data)
@@ -72,17 +72,16 @@ func (s *Scanner) Literal(word string) bool {
 	return true
 }
 
-// Quoted consumes a string, whose opening quote must be the next byte, and
-// returns what stands between the quotes. plain means that this is the value
-// itself: no escapes in it, and valid UTF-8.
+// Quoted consumes a string, whose opening quote must be the next byte, and returns the text
+// between the quotes. plain means that this text is the value: valid UTF-8 without escapes.
 func (s *Scanner) Quoted() (raw []byte, plain, ok bool) {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	s.Pos++
 	start, escaped, high := s.Pos, false, false
 	data, i := s.Data, s.Pos
 	for {
-		// Eight bytes at a time as long as none of them is special. The tests
-		// may also flag bytes above a real hit, never below the first one.
+		// Eight bytes at a time while none is special. The tests may also flag a byte
+		// above a special one, but the lowest flag is always correct.
 		for i+8 <= len(data) {
 			w := binary.LittleEndian.Uint64(data[i:])
 			quote, slash := w^(ones*'"'), w^(ones*'\\')
@@ -120,8 +119,8 @@ func (s *Scanner) Quoted() (raw []byte, plain, ok bool) {
 	}
 }
 
-// EscapeLength returns the length of the escape sequence that data begins with,
-// 0 if it is none.
+// EscapeLength returns the length of the escape sequence at the beginning of data, 0 for
+// none.
 func EscapeLength(data []byte) int {
 	if len(data) < 2 {
 		return 0
@@ -137,7 +136,7 @@ func EscapeLength(data []byte) int {
 	return 0
 }
 
-// Hex4 reads four hexadecimal digits, -1 if there are none.
+// Hex4 returns the value of four hexadecimal digits, -1 if data does not begin with them.
 func Hex4(data []byte) rune {
 	if len(data) < 4 {
 		return -1
@@ -159,9 +158,8 @@ func Hex4(data []byte) rune {
 	return r
 }
 
-// AppendUnquoted appends the value of a string that quoted accepted, as valid
-// UTF-8: lone surrogates and broken encodings become U+FFFD, as in
-// encoding/json.
+// AppendUnquoted appends the value of a string that Quoted accepted, as valid UTF-8: lone
+// surrogates and invalid encodings become U+FFFD, as in encoding/json.
 func AppendUnquoted(dst, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {
@@ -251,7 +249,7 @@ func (s *Scanner) Number() (text []byte, whole, ok bool) {
 	return data[start:i], whole, true
 }
 
-// Skip consumes any value. depth is how many objects and arrays it is in.
+// Skip consumes any value. depth is the number of enclosing objects and arrays.
 func (s *Scanner) Skip(depth int) bool {
 	switch c := s.Peek(); c {
 	case '{', '[':
