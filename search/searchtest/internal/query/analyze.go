@@ -21,8 +21,8 @@ var analyzeShape = shape.Shape{TypeName: "AnalyzeRequest", Members: []shape.Prop
 	shape.Texts("charFilters"),
 }}
 
-// Analyze breaks the text of a request into terms as the index of sc does: the reply
-// to POST /indexes('x')/search.analyze. context is what it begins with.
+// Analyze breaks the text of a request into terms by the definition sc, and returns the reply
+// to POST /indexes('x')/search.analyze. context is the beginning of the reply.
 func Analyze(sc *schema.Index, body, context []byte, version apiversion.Version) ([]byte, *reply.Error) {
 	request, err := parseAnalyze(body, version)
 	if err != nil {
@@ -35,8 +35,8 @@ func Analyze(sc *schema.Index, body, context []byte, version apiversion.Version)
 	return append(appendTokens(context, request.Str("text"), tokens), '}'), nil
 }
 
-// parseAnalyze reads the body of an analyze request and checks that it says in
-// exactly one way what to do.
+// parseAnalyze reads the body of an analyze request, which must name exactly one way to
+// analyze.
 func parseAnalyze(body []byte, version apiversion.Version) (*shape.Object, *reply.Error) {
 	p := shape.NewParser("request", version)
 	request, err := p.Read(body, &analyzeShape)
@@ -69,10 +69,10 @@ func parseAnalyze(body []byte, version apiversion.Version) (*shape.Object, *repl
 	return request, nil
 }
 
-// appendTokens appends the member with the tokens of a text. The service counts
-// UTF-16 code units.
+// appendTokens appends the member with the tokens of a text, with offsets in UTF-16 code
+// units as in the service.
 func appendTokens(dst []byte, text string, tokens []analysis.Token) []byte {
-	// Two counters, because each is cheap only for offsets that ascend.
+	// Two counters, because each is fast only for ascending offsets.
 	starts, ends := analysis.NewUTF16(text), analysis.NewUTF16(text)
 	dst = append(dst, `"tokens":[`...)
 	for i, t := range tokens {

@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
-// autocompleteModes are the ways to complete, by name.
+// autocompleteModes are the modes of completion by name.
 var autocompleteModes = map[string]textindex.AutocompleteMode{
 	"": textindex.OneTerm, "oneTerm": textindex.OneTerm, "twoTerms": textindex.TwoTerms, "oneTermWithContext": textindex.OneTermWithContext,
 }
@@ -54,8 +54,8 @@ func (rq *Request) Autocomplete() (status int, body []byte, err *reply.Error) {
 	return http.StatusOK, body, err
 }
 
-// complete finds the completions. Recorded: versions without FuzzyFallback list the
-// fuzzy ones behind those that begin as was typed.
+// complete finds the completions. Recorded: versions without FuzzyFallback list exact
+// prefixes before fuzzy ones.
 func (p *typedPlan) complete(s *suggester) ([]textindex.Completion, error) {
 	mode, typed := autocompleteModes[p.args.text("autocompleteMode")], p.typed
 	if typed.Fuzzy && p.args.version.Has(apiversion.FuzzyFallback) {

@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// WholeDocument is a document with every field, as inspection shows it.
+// WholeDocument returns a document with all fields, for inspection.
 func WholeDocument(sc *schema.Index, data []byte) []byte {
 	dst := make([]byte, 0, 64+2*len(data))
 	dst = append(dst, '{')
@@ -19,8 +19,7 @@ func WholeDocument(sc *schema.Index, data []byte) []byte {
 	return append(dst, '}')
 }
 
-// SuppliedDocument is a document with the members that were sent and no others,
-// in their order.
+// SuppliedDocument returns a document with only the members that were sent, in their order.
 func SuppliedDocument(sc *schema.Index, data []byte) []byte {
 	return appendSupplied(make([]byte, 0, 64+2*len(data)), sc.Fields, data)
 }
@@ -62,9 +61,9 @@ func appendSupplied(dst []byte, fields []*stored.Field, object []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendMembers appends the members of a stored object as JSON, without the
-// braces: every retrievable field in the order of the definition, or those that
-// chosen names. Members that were not supplied are null, collections empty.
+// appendMembers appends the members of a stored object as JSON, without the braces: every
+// retrievable field in the order of the definition, or those of chosen. Members that were not
+// supplied are null or empty collections.
 func appendMembers(dst []byte, fields []*stored.Field, object []byte, chosen *selection) []byte {
 	var few [32]stored.Member
 	byOrdinal := few[:]
@@ -74,7 +73,7 @@ func appendMembers(dst []byte, fields []*stored.Field, object []byte, chosen *se
 	for len(object) > 0 {
 		var m stored.Member
 		m, object = stored.NextMember(object)
-		if m.Ordinal < len(byOrdinal) { // else of a field that this definition does not know
+		if m.Ordinal < len(byOrdinal) { // otherwise the field is not in this definition
 			byOrdinal[m.Ordinal] = m
 		}
 	}
@@ -111,8 +110,8 @@ func appendCollection(dst []byte, f *stored.Field, collection []byte, chosen *se
 	for len(collection) > 0 {
 		var element []byte
 		element, collection = stored.NextElement(collection, size)
-		// The service leaves out objects that were sent as {} when single
-		// sub-fields are selected, and only then.
+		// The service leaves out objects that were sent as {} if and only if single
+		// sub-fields are selected.
 		if f.Type == stored.Complex && len(element) == 0 && chosen.bySubField() {
 			continue
 		}
@@ -125,7 +124,7 @@ func appendCollection(dst []byte, f *stored.Field, collection []byte, chosen *se
 	return append(dst, ']')
 }
 
-// appendValue appends one stored value, which is not null, as JSON.
+// appendValue appends one stored value that is not null, as JSON.
 func appendValue(dst []byte, f *stored.Field, value []byte, chosen *selection) []byte {
 	switch f.Type {
 	case stored.String:

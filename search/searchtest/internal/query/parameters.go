@@ -15,14 +15,14 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
-// parameter is one parameter of a query: its name in the body of a POST, and in
-// the address of a GET, where "" means that a GET cannot have it.
+// parameter is one parameter of a query, with its names in the body of a POST and in the
+// address of a GET. get is "" if a GET cannot have it.
 type parameter struct {
 	post, get string
 	kind      parameterKind
 	needs     apiversion.Capability // 0 for none
-	among     []string              // the values it may have, nil for any
-	must      bool                  // a POST has to have it
+	among     []string              // the allowed values, nil for any
+	must      bool                  // required in a POST
 }
 
 type parameterKind uint8
@@ -37,7 +37,7 @@ const (
 	parameterObject
 )
 
-// searchParameters are those of searches.
+// searchParameters are the parameters of searches.
 var searchParameters = []parameter{
 	{post: "search", get: "search"},
 	{post: "count", get: "$count", kind: parameterFlag},
@@ -75,7 +75,7 @@ var searchParameters = []parameter{
 	{post: "semanticFields", get: "semanticFields", needs: apiversion.SemanticFields},
 }
 
-// suggestParameters are those of suggestions.
+// suggestParameters are the parameters of suggestions.
 var suggestParameters = []parameter{
 	{post: "search", get: "search", must: true},
 	{post: "suggesterName", get: "suggesterName", must: true},
@@ -90,7 +90,7 @@ var suggestParameters = []parameter{
 	{post: "top", get: "$top", kind: parameterWhole},
 }
 
-// autocompleteParameters are those of autocompletion.
+// autocompleteParameters are the parameters of autocompletion.
 var autocompleteParameters = []parameter{
 	{post: "search", get: "search", must: true},
 	{post: "suggesterName", get: "suggesterName", must: true},
@@ -104,12 +104,11 @@ var autocompleteParameters = []parameter{
 	{post: "top", get: "$top", kind: parameterWhole},
 }
 
-// arguments are the parameters of one query. What was not given, or given as
-// null, is not there.
+// arguments are the parameters of one query. Missing and null parameters have no value.
 type arguments struct {
 	get     bool
 	version apiversion.Version
-	reader  reader         // whom the results are for
+	reader  reader         // the reader whose permissions apply
 	values  map[string]any // by the name in a POST: string, bool, int64, float64, []string, []json.RawMessage
 
 	// The members of the body of a POST in their order, for the continuation.
@@ -137,7 +136,7 @@ func (a *arguments) has(name string) bool {
 	return ok
 }
 
-// whole returns a whole number, or what stands for it if it was not given.
+// whole returns a whole number, or otherwise if the parameter is missing.
 func (a *arguments) whole(name string, otherwise int64) int64 {
 	if n, ok := a.values[name].(int64); ok {
 		return n
@@ -145,15 +144,14 @@ func (a *arguments) whole(name string, otherwise int64) int64 {
 	return otherwise
 }
 
-// refuse is the refusal of a parameter. Its name is the one the request has for
-// it.
+// refuse returns the refusal of a parameter. name is its name in the request.
 func (a *arguments) refuse(name, message string) *reply.Error {
 	return &reply.Error{Status: http.StatusBadRequest, Message: message + "\r\nParameter name: " + name}
 }
 
-// refuseCoded is a refusal that newer versions of the service give a code, and
-// another one in the details if detail is one. They do so for some parameters
-// only: the code of a wrong filter, for example, is empty in all versions.
+// refuseCoded returns a refusal to which newer versions of the service add a code, and a
+// detail with another code if detail is set. They do so only for some parameters: the code of
+// a wrong filter, for example, is empty in all versions.
 func (a *arguments) refuseCoded(detail, name, message string) *reply.Error {
 	e := a.refuse(name, message)
 	if !a.version.Has(apiversion.CodedErrors) {
@@ -166,11 +164,11 @@ func (a *arguments) refuseCoded(detail, name, message string) *reply.Error {
 	return e
 }
 
-// longestAddress is how long the address of a GET may be.
+// longestAddress is the maximum length of the address of a GET, in bytes.
 const longestAddress = 8 << 10
 
-// arguments reads the parameters from the address of a GET or from the body of a
-// POST, and finds out whom the results are for.
+// arguments reads the parameters from the address of a GET or the body of a POST, and the
+// reader from the headers.
 func (rq *Request) arguments(operation string, known []parameter) (*arguments, *reply.Error) {
 	a := &arguments{get: rq.HTTP.Method == http.MethodGet, version: rq.Route.Version, values: make(map[string]any)}
 	var err *reply.Error
@@ -195,10 +193,10 @@ func (rq *Request) arguments(operation string, known []parameter) (*arguments, *
 	return a, err
 }
 
-// readQuery reads what the address of a GET says. Parameters that nobody knows
-// are ignored, as the service does: all of HTTP is full of them. Those of a POST,
-// or of other versions, are refused: what the service makes of them nobody has
-// recorded, and who sends them expects them to matter.
+// readQuery reads the parameters in the address of a GET. Unknown parameters are ignored, as
+// in the service, because HTTP requests often have some. Parameters of a POST or of another
+// version are refused: no recording shows what the service does, and the client expects an
+// effect.
 func (a *arguments) readQuery(query url.Values, known []parameter) *reply.Error {
 	for i := range known {
 		p := &known[i]
@@ -224,12 +222,12 @@ func (a *arguments) readQuery(query url.Values, known []parameter) *reply.Error 
 	return nil
 }
 
-// misnamed is the refusal of a parameter that a GET calls by another name.
+// misnamed returns the refusal of a parameter that has another name in a GET.
 func misnamed(post, get string) *reply.Error {
 	return reply.NotEmulated("the parameter '" + post + "' in a GET: it is called '" + get + "' there")
 }
 
-// fromText reads a value in the form of an address.
+// fromText reads a value from an address.
 func (p *parameter) fromText(values []string) (any, bool) {
 	switch p.kind {
 	case parameterTexts:
@@ -248,8 +246,8 @@ func (p *parameter) fromText(values []string) (any, bool) {
 	}
 }
 
-// unreadable is the refusal of a body that OData cannot make sense of. Newer
-// versions do not say which part of the request it is, and give it no code.
+// unreadable returns the refusal of a body that OData cannot read. Newer versions do not name
+// the part of the request and have no code.
 func (a *arguments) unreadable(reason string) *reply.Error {
 	if !a.version.Has(apiversion.CodedErrors) {
 		return reply.InvalidRequest("parameters : " + reason)
@@ -285,7 +283,7 @@ func (a *arguments) readBody(body []byte, operation string, known []parameter) *
 			return a.unreadable("Multiple parameters with the name '" + name + "' were found in the request payload.")
 		}
 		var compact bytes.Buffer
-		_ = json.Compact(&compact, bytes.ToValidUTF8(raw, []byte("\ufffd"))) // it was decoded, so it is JSON
+		_ = json.Compact(&compact, bytes.ToValidUTF8(raw, []byte("\ufffd"))) // raw was decoded, so it is valid JSON
 		a.names, a.raw = append(a.names, name), append(a.raw, compact.Bytes())
 		if string(raw) == "null" {
 			continue
@@ -314,7 +312,7 @@ func (a *arguments) readBody(body []byte, operation string, known []parameter) *
 	return nil
 }
 
-// fromJSON reads a value in the form of a body.
+// fromJSON reads a value from a body.
 func (p *parameter) fromJSON(raw json.RawMessage) (value any, fault string) {
 	wrong := func(expected string) (any, string) {
 		return nil, "Cannot convert the value of the parameter '" + p.post + "' to the expected type '" + expected + "'."
@@ -372,8 +370,8 @@ func (p *parameter) fromJSON(raw json.RawMessage) (value any, fault string) {
 	}
 }
 
-// appendContinuation appends the body that asks for the next page: the one that
-// was sent, with another skip, and another top if there was one.
+// appendContinuation appends the body of the request for the next page: the body of this
+// request with another skip, and with another top if it had one.
 func (a *arguments) appendContinuation(dst []byte, skip, top int64) []byte {
 	dst = append(dst, '{')
 	changed := map[string]int64{"skip": skip}

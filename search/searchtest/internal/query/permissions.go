@@ -14,31 +14,31 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 )
 
-// An index whose permissionFilterOption is enabled shows a document to the users, the
-// groups and the scopes that its permission fields name. "The manual" is the vendor's;
-// what it does not say is decided here, and listed in the documentation of searchtest.
+// If the permissionFilterOption of an index is enabled, a document is visible to the users,
+// groups and scopes in its permission fields. "The manual" is the vendor's. The
+// documentation of searchtest lists the decisions of this file where the manual is silent.
 
-// reader is whom results are trimmed for. The zero value is no one: a request without
-// a token.
+// reader has the permissions that trim results. The zero value is a request without a token,
+// which sees only documents that are open to all.
 type reader struct {
-	elevated bool // not trimmed at all
+	elevated bool // results are not trimmed
 	user     string
 	groups   []string
 	scopes   []string
 }
 
-// openToAll is the value of a permission field that shows the document to all. Any
-// other that is not the id of a reader, "none" for example, shows it to no one.
+// openToAll is the value of a permission field that makes a document visible to all. Other
+// values that are not ids, such as "none", match no reader.
 const openToAll = "all"
 
-// readerOf finds out whom the results of a request are for, by its headers. resolve is
-// the Reader of the options, nil for the default.
+// readerOf returns the reader of a request from its headers. resolve is Options.Reader, nil
+// for the default.
 func readerOf(h http.Header, version apiversion.Version, resolve func(token string) (user string, groups, scopes []string, err error)) (reader, *reply.Error) {
 	if !version.Has(apiversion.PermissionFilters) {
-		return reader{}, nil // decided: such a version knows neither header, and no way around them
+		return reader{}, nil // decided: such a version ignores both headers, and results are trimmed
 	}
 	if elevated, _ := strconv.ParseBool(h.Get("X-Ms-Enable-Elevated-Read")); elevated {
-		// The manual asks for a role with elevatedOperations/read, which no key has.
+		// The manual requires a role with elevatedOperations/read, which keys do not have.
 		if scheme, _, _ := strings.Cut(h.Get("Authorization"), " "); h.Get("Api-Key") != "" || !strings.EqualFold(scheme, "Bearer") {
 			return reader{}, &reply.Error{
 				Status: http.StatusForbidden,
@@ -50,7 +50,7 @@ func readerOf(h http.Header, version apiversion.Version, resolve func(token stri
 	}
 	token := h.Get("X-Ms-Query-Source-Authorization")
 	if scheme, rest, found := strings.Cut(token, " "); found && strings.EqualFold(scheme, "Bearer") {
-		token = rest // the manual writes it with and without
+		token = rest // the manual has it with and without
 	}
 	if token = strings.TrimSpace(token); token == "" {
 		return reader{}, nil
@@ -61,14 +61,14 @@ func readerOf(h http.Header, version apiversion.Version, resolve func(token stri
 	var out reader
 	var err error
 	if out.user, out.groups, out.scopes, err = resolve(token); err != nil {
-		// The manual: never a part of the results.
+		// The manual: a failure must not give a part of the results.
 		return reader{}, &reply.Error{Status: http.StatusServiceUnavailable, Message: "The permissions of the user in x-ms-query-source-authorization could not be evaluated: " + err.Error() + "."}
 	}
 	return out, nil
 }
 
-// tokenClaims reads the user and the groups of a JSON Web Token, whose signature it does
-// not check.
+// tokenClaims returns the user and the groups in a JSON Web Token, without checking its
+// signature.
 func tokenClaims(token string) (user string, groups, scopes []string, err error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -88,9 +88,8 @@ func tokenClaims(token string) (user string, groups, scopes []string, err error)
 	return claims.OID, claims.Groups, nil, nil
 }
 
-// filter is the condition that documents of an index have to meet for the reader, in
-// OData; "" if the index trims nothing. One kind of field that names the reader is
-// enough.
+// filter returns the OData condition for documents visible to the reader, "" if the index
+// does not trim. A match in one kind of permission field is enough.
 func (rd reader) filter(sc *schema.Index) string {
 	if rd.elevated || sc.Object.Str("permissionFilterOption") != "enabled" {
 		return ""
@@ -112,7 +111,7 @@ func (rd reader) filter(sc *schema.Index) string {
 		if len(ids) == 0 {
 			continue
 		}
-		const separator = "|" // in no id
+		const separator = "|" // a character that ids do not contain
 		list := ", '" + strings.ReplaceAll(strings.Join(ids, separator), "'", "''") + "', '" + separator + "')"
 		if name := f.Str("name"); strings.HasPrefix(f.Str("type"), "Collection(") {
 			conditions = append(conditions, name+"/any(id: search.in(id"+list+")")
@@ -121,12 +120,12 @@ func (rd reader) filter(sc *schema.Index) string {
 		}
 	}
 	if conditions == nil {
-		return "false" // decided: no field, or none that could name a reader, shows nothing
+		return "false" // decided: without a permission field that matches, no document is visible
 	}
 	return strings.Join(conditions, " or ")
 }
 
-// sees reports whether a document is shown to the reader.
+// sees reports whether the reader may see a document.
 func (rd reader) sees(sc *schema.Index, document []byte) bool {
 	text := rd.filter(sc)
 	if text == "" {
@@ -139,8 +138,8 @@ func (rd reader) sees(sc *schema.Index, document []byte) bool {
 	return err == nil && filter.Match(document, 0, nil)
 }
 
-// compileFilter compiles the filter of a query together with what its reader may see;
-// nil if there is neither.
+// compileFilter compiles the filter of a query combined with that of the reader, nil if both
+// are empty.
 func (a *arguments) compileFilter(o *odata.Options, sc *schema.Index) (*odata.Filter, *reply.Error) {
 	text, visible := a.text("filter"), a.reader.filter(sc)
 	var filter *odata.Filter
@@ -153,7 +152,7 @@ func (a *arguments) compileFilter(o *odata.Options, sc *schema.Index) (*odata.Fi
 	}
 	given := strings.TrimSpace(text) != ""
 	if given {
-		if err := compile(text); err != nil { // alone, for its own message
+		if err := compile(text); err != nil { // separately, so that the error is about the query's own filter
 			return nil, err
 		}
 	}

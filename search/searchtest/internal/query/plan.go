@@ -29,18 +29,18 @@ const (
 	defaultUnhighlight = "</em>"
 )
 
-// searchPlan is a search that was checked against the definition of its index.
+// searchPlan is a search that was checked against the index definition.
 type searchPlan struct {
 	args *arguments
 	sc   *schema.Index
 
-	query    lucene.Node // nil for all documents
+	query    lucene.Node // nil if all documents match
 	text     textindex.Options
-	matchers []matchCall // of the filter
+	matchers []matchCall // the full-text calls in the filter
 
 	filter     *odata.Filter // nil for none
 	order      *odata.Order
-	ordered    bool // by something else than the score alone
+	ordered    bool // by something other than the score
 	chosen     *selection
 	facets     []*facets.Facet
 	highlights []highlight
@@ -51,13 +51,13 @@ type searchPlan struct {
 	semantic   *semanticPlan // nil for none
 
 	count     bool
-	coverage  bool // is asked for
+	coverage  bool // the reply must contain it
 	skip      int64
-	top       int64 // of this page and those that follow
-	unlimited bool  // top was not given
+	top       int64 // results of this page and all later ones
+	unlimited bool  // the request had no top
 }
 
-// matchCall is a search.ismatch or search.ismatchscoring of the filter.
+// matchCall is a call of search.ismatch or search.ismatchscoring in the filter.
 type matchCall struct {
 	query lucene.Node
 	text  textindex.Options
@@ -69,10 +69,10 @@ type highlight struct {
 	limit int
 }
 
-// needsText reports whether the text index takes part.
+// needsText reports whether the search needs the text index.
 func (p *searchPlan) needsText() bool { return p.query != nil || len(p.matchers) > 0 }
 
-// planSearch checks everything that can be checked without a document.
+// planSearch makes all checks that need no documents.
 func planSearch(sc *schema.Index, a *arguments) (*searchPlan, *reply.Error) {
 	p := &searchPlan{args: a, sc: sc, count: a.flag("count")}
 	for _, step := range []func() *reply.Error{
@@ -100,8 +100,8 @@ func (p *searchPlan) planPage() *reply.Error {
 	return err
 }
 
-// coverage reports whether the coverage is asked for. That of the emulator is
-// always complete, so any minimum is met.
+// coverage reports whether the reply contains the coverage. The emulator always covers
+// everything, so any minimum is met.
 func (a *arguments) coverage() (asked bool, err *reply.Error) {
 	minimum, asked := a.values["minimumCoverage"].(float64)
 	if asked && !(minimum >= 0 && minimum <= 100) {
@@ -152,8 +152,8 @@ func (a *arguments) parseQueryText(text string, full bool, op lucene.Operator) (
 	return n, nil
 }
 
-// badQuery is the refusal of a search text in the full syntax. Recorded: it does
-// not name a parameter.
+// badQuery returns the refusal of a search text in the full syntax. Recorded: it contains no
+// parameter name.
 func (a *arguments) badQuery(err error) *reply.Error {
 	where := ""
 	if syntax := (*lucene.SyntaxError)(nil); errors.As(err, &syntax) {
@@ -169,7 +169,7 @@ func (a *arguments) badQuery(err error) *reply.Error {
 	return e.WithCode("InvalidRequestParameter", "InvalidSearchSyntax")
 }
 
-// searchFields reads the parameter of that name: paths, or nil for all.
+// searchFields returns the paths in the parameter searchFields, nil for all fields.
 func searchFields(sc *schema.Index, a *arguments) ([]string, *reply.Error) {
 	if a.text("searchFields") == "" {
 		return nil, nil
@@ -188,7 +188,7 @@ func searchFields(sc *schema.Index, a *arguments) ([]string, *reply.Error) {
 	return out, nil
 }
 
-// planFilter compiles the filter, and parses the search texts in it.
+// planFilter compiles the filter and parses its search texts.
 func (p *searchPlan) planFilter() *reply.Error {
 	filter, err := p.args.compileFilter(p.sc.Expressions(), p.sc)
 	if err != nil || filter == nil {
@@ -215,7 +215,7 @@ func (p *searchPlan) planOrder() *reply.Error {
 	return err
 }
 
-// orderOf compiles the order of the results; given is whether there is one.
+// orderOf compiles the order of the results. given reports whether the request has one.
 func orderOf(sc *schema.Index, a *arguments) (order *odata.Order, given bool, _ *reply.Error) {
 	text := a.text("orderby")
 	if strings.TrimSpace(text) == "" {
@@ -254,8 +254,8 @@ func (p *searchPlan) planFacets() *reply.Error {
 	return nil
 }
 
-// planHighlights reads the fields to highlight: paths, each with the most
-// fragments behind a dash.
+// planHighlights reads the fields to highlight: paths, each followed by a dash and the
+// maximum number of fragments.
 func (p *searchPlan) planHighlights() *reply.Error {
 	a := p.args
 	p.tags = textindex.Tags{Pre: defaultHighlight, Post: defaultUnhighlight}
@@ -291,7 +291,7 @@ func (p *searchPlan) planHighlights() *reply.Error {
 		}
 		p.highlights = append(p.highlights, h)
 	}
-	// Recorded: they are in the order of the definition.
+	// Recorded: highlights have the order of the definition.
 	slices.SortStableFunc(p.highlights, func(a, b highlight) int { return p.sc.TextField(a.path) - p.sc.TextField(b.path) })
 	return nil
 }

@@ -15,26 +15,25 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// profile is a scoring profile with the parameters of a request. The weights of
-// its fields change the scores of text; the score of a document is then
-// multiplied by the boost of its functions.
+// profile is a scoring profile with the parameters of a request. Its weights change the
+// scores of texts. Its functions multiply the score of a document.
 //
-// The service does not say how a function becomes a boost. Here it is a share of
-// it, from 0 to 1, by where in its range the document lies, as one recorded
-// exchange has it: 1 + share × (boost − 1).
+// The service does not document the factor. Here, as in one recorded exchange, it is
+// 1 + share × (boost − 1). The share is from 0 to 1, by the position of the document in the
+// range of the function.
 type profile struct {
 	weights     map[string]float64
 	functions   []scoringFunction
 	aggregation string
 }
 
-// scoringFunction is a function of a profile.
+// scoringFunction is one function of a profile.
 type scoringFunction struct {
 	path          []*stored.Field
 	boost         float64
 	interpolation string
-	// share returns where in the range of the function a document lies: 1 at its
-	// beginning, 0 at its end and outside.
+	// share returns the position of a value in the range of the function: 1 at the beginning
+	// of the range, 0 at its end and outside.
 	share func(value []byte) float64
 }
 
@@ -77,8 +76,8 @@ func (p *searchPlan) planProfile() *reply.Error {
 	return nil
 }
 
-// scoringParameters reads the parameters by name: name-value,value, where a
-// value may be in quotes.
+// scoringParameters reads the parameters by name. Each has the form name-value,value, and
+// values may be in quotes.
 func (p *searchPlan) scoringParameters() (map[string][]string, *reply.Error) {
 	out := make(map[string][]string)
 	for _, text := range p.args.texts("scoringParameters") {
@@ -95,8 +94,8 @@ func (p *searchPlan) scoringParameters() (map[string][]string, *reply.Error) {
 	return out, nil
 }
 
-// splitQuoted splits a list at its commas, except in single quotes, which are
-// doubled to stand for themselves.
+// splitQuoted splits a list at commas outside of single quotes. A doubled quote within quotes
+// stands for one.
 func splitQuoted(text string) (list []string, ok bool) {
 	var value strings.Builder
 	quoted := false
@@ -161,7 +160,7 @@ func parsePosition(values []string) (lon, lat float64, ok bool) {
 	return lon, lat, err1 == nil && err2 == nil && math.Abs(lon) <= 180 && math.Abs(lat) <= 90
 }
 
-// magnitude is from start, where the share is 0, to end, where it is 1.
+// magnitude is 0 at start and 1 at end.
 func magnitude(typ stored.Type, start, end float64, beyond bool) func([]byte) float64 {
 	return func(value []byte) float64 {
 		var v float64
@@ -184,8 +183,8 @@ func magnitude(typ stored.Type, start, end float64, beyond bool) func([]byte) fl
 	}
 }
 
-// freshness is 1 now and 0 at the end of the duration in seconds, which is
-// negative for times to come.
+// freshness is 1 now and 0 after the duration, in seconds. A negative duration is for times
+// in the future.
 func freshness(now time.Time, seconds float64) func([]byte) float64 {
 	return func(value []byte) float64 {
 		age := float64(now.UnixMilli()-int64(binary.LittleEndian.Uint64(value))) / 1000
@@ -196,7 +195,7 @@ func freshness(now time.Time, seconds float64) func([]byte) float64 {
 	}
 }
 
-// distance is 1 at the point and 0 so many kilometres from it.
+// distance is 1 at the point and 0 at the given distance in kilometres from it.
 func distance(lon, lat, kilometres float64) func([]byte) float64 {
 	return func(value []byte) float64 {
 		d := odata.Distance(
@@ -207,7 +206,7 @@ func distance(lon, lat, kilometres float64) func([]byte) float64 {
 	}
 }
 
-// tags is the share of the tags that a document has.
+// tags is the share of the wanted tags that a document has.
 func tags(collection bool, wanted []string) func([]byte) float64 {
 	return func(value []byte) float64 {
 		found := 0
@@ -229,12 +228,12 @@ func tags(collection bool, wanted []string) func([]byte) float64 {
 	}
 }
 
-// boost is what the score of a document is multiplied by.
+// boost returns the factor for the score of a document.
 func (p *profile) boost(document []byte) float64 {
 	if len(p.functions) == 0 {
 		return 1
 	}
-	var total float64 // of what each adds
+	var total float64 // sum of the additions of all functions
 	for i := range p.functions {
 		b := p.functions[i].addition(document)
 		switch p.aggregation {
@@ -257,10 +256,10 @@ func (p *profile) boost(document []byte) float64 {
 	if p.aggregation == "average" {
 		total /= float64(len(p.functions))
 	}
-	return max(1+total, 0) // several boosts below 1 may come to less than nothing
+	return max(1+total, 0) // several boosts below 1 may add up to a negative number
 }
 
-// addition is what a function adds to the boost of a document.
+// addition returns what a function adds to the factor of a document.
 func (f *scoringFunction) addition(document []byte) float64 {
 	value := document
 	for _, field := range f.path {
@@ -275,17 +274,17 @@ func (f *scoringFunction) addition(document []byte) float64 {
 		if share > 0 {
 			share = 1
 		}
-	case "quadratic": // falls slowly at first
+	case "quadratic": // decreases slowly at first
 		share = 1 - (1-share)*(1-share)
-	case "logarithmic": // falls fast at first
+	case "logarithmic": // decreases fast at first
 		share = 1 - math.Log1p((1-share)*(math.E-1))
 	}
 	return share * (f.boost - 1)
 }
 
-// parseDuration reads an xs:dayTimeDuration, which was checked when the index
-// was defined, in seconds: P1DT2H3M4.5S, with a minus before it perhaps. Its days
-// may be more than a time.Duration can hold.
+// parseDuration reads an xs:dayTimeDuration in seconds, such as P1DT2H3M4.5S, optionally with
+// a minus. The definition of the index was checked for its form. It may be longer than a
+// time.Duration can hold.
 func parseDuration(text string) float64 {
 	sign := 1.0
 	if rest, negative := strings.CutPrefix(text, "-"); negative {

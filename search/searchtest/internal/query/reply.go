@@ -42,7 +42,7 @@ func (rq *Request) Search() (status int, body []byte, err *reply.Error) {
 	return p.status(), body, failed
 }
 
-// prepareSearch makes the indexes that a search needs.
+// prepareSearch builds the indexes that a search needs.
 func (rq *Request) prepareSearch(v *View, p *searchPlan) *reply.Error {
 	if p.needsText() {
 		if err := rq.needText(v); err != nil {
@@ -110,8 +110,8 @@ func (p *searchPlan) appendReply(dst []byte, rq *Request, out *found) []byte {
 	return append(dst, '}')
 }
 
-// appendFacets appends the facets, those of one field together: only metrics may
-// be several.
+// appendFacets appends the facets. Those of one field form a list, which only metrics can
+// have with more than one element.
 func (p *searchPlan) appendFacets(dst []byte, buckets [][]facets.Bucket) []byte {
 	var names []string
 	byName := make(map[string][]facets.Bucket)
@@ -133,7 +133,7 @@ func (p *searchPlan) appendFacets(dst []byte, buckets [][]facets.Bucket) []byte 
 	return append(dst, "},"...)
 }
 
-// appendFigure appends what has come of a metric.
+// appendFigure appends the result of a metric.
 func appendFigure(dst []byte, f *facets.Figure) []byte {
 	dst = append(dst, `{"`+string(f.Metric)+`":`...)
 	switch {
@@ -147,7 +147,7 @@ func appendFigure(dst []byte, f *facets.Figure) []byte {
 	return append(dst, '}')
 }
 
-// appendFields appends the fields of a document behind other members.
+// appendFields appends the fields of a document after other members.
 func appendFields(dst []byte, sc *schema.Index, document []byte, chosen *selection) []byte {
 	before := len(dst)
 	dst = append(dst, ',')
@@ -158,8 +158,8 @@ func appendFields(dst []byte, sc *schema.Index, document []byte, chosen *selecti
 	return dst
 }
 
-// appendScore appends the score of a result with as few digits as identify it.
-// Recorded: one of fused lists has those of the same number in 64 bits.
+// appendScore appends the score of a result with as few digits as identify it. Recorded: a
+// score fused from several lists has the digits of a 64-bit number.
 func (p *searchPlan) appendScore(dst []byte, score float64) []byte {
 	if p.fuses() {
 		return appendSingle(dst, score, 64)
@@ -167,8 +167,8 @@ func (p *searchPlan) appendScore(dst []byte, score float64) []byte {
 	return appendSingle(dst, score, 32)
 }
 
-// appendSingle appends a score, which the service computes in 32 bits, as a number
-// of so many. JSON has none without end, and queries and profiles may boost so.
+// appendSingle appends a score, which the service computes in 32 bits, with the digits of a
+// number of that many bits. Boosts may make a score infinite, which JSON cannot contain.
 func appendSingle(dst []byte, score float64, bits int) []byte {
 	if score = min(score, math.MaxFloat32); math.IsNaN(score) {
 		score = 0
@@ -181,8 +181,8 @@ func appendSingle(dst []byte, score float64, bits int) []byte {
 	return dst
 }
 
-// nextLink is the address of the next page: the same for a POST, and with
-// another skip, and top if there was one, for a GET.
+// nextLink returns the address of the next page. For a POST it is the same address; for a
+// GET it has another skip, and another top if the request had one.
 func (p *searchPlan) nextLink(r *http.Request, size int64) string {
 	address := reply.BaseURL(r) + r.URL.EscapedPath() + "?"
 	if !p.args.get {
@@ -236,7 +236,7 @@ func appendCount(dst []byte, count int64) []byte {
 	return strconv.AppendInt(append(dst, `"count":`...), count, 10)
 }
 
-// appendFacetValue appends the value of a bucket, or the bound of a range.
+// appendFacetValue appends the value of a bucket or the bound of a range.
 func appendFacetValue(dst []byte, v *facets.Value, bound bool) []byte {
 	switch v.Type {
 	case stored.String:

@@ -1,7 +1,7 @@
-// Package query is for what is asked of the documents of an index: searches, suggestions, completions, lookups and the
-// analysis of a text.
+// Package query answers queries about the documents of an index: searches, suggestions, completions, lookups and text
+// analysis.
 //
-// A [Request] is checked against the definition of the index first, and then carried out on a [View] of its documents.
+// A [Request] is first checked against the index definition, then carried out on a [View] of the documents.
 package query
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
-// Request is one query, or the lookup of a document, with what it needs of the index and of the service.
+// Request is one query or lookup, with access to the index and the service.
 type Request struct {
 	HTTP  *http.Request
 	Route routing.Route
@@ -21,16 +21,16 @@ type Request struct {
 
 	// Read runs search on a view of the index: see [View.Read].
 	Read func(prepare func(*View) *reply.Error, search func(*View)) *reply.Error
-	// Synonyms returns the rules of a synonym map, and the version of it that they are.
+	// Synonyms returns the current rules of a synonym map and their version.
 	Synonyms func(name string) (rules *textindex.Synonyms, version string, found bool)
-	// Resolve is the Reader of the options, nil for the default.
+	// Resolve is Options.Reader, nil for the default.
 	Resolve func(token string) (user string, groups, scopes []string, err error)
 
-	StandIn bool   // for semantic ranking, which is refused without one
-	Failure string // why a faults script has the ranking fail, "" for not at all
+	StandIn bool   // enables the stand-in for semantic ranking, which is otherwise refused
+	Failure string // reason of a faults script to fail the ranking, "" for none
 }
 
-// Lookup answers GET …/docs('key') with a document in stored form, nil if there is none.
+// Lookup answers GET …/docs('key'). document is in stored form, nil if it does not exist.
 func (rq *Request) Lookup(sc *schema.Index, document []byte) ([]byte, *reply.Error) {
 	if rq.Route.Query.Has("select") {
 		return nil, misnamed("select", "$select")
@@ -47,8 +47,8 @@ func (rq *Request) Lookup(sc *schema.Index, document []byte) ([]byte, *reply.Err
 		return nil, err
 	}
 	if document == nil || !reader.sees(sc, document) {
-		// Recorded with all versions up to 2026-04-01: no body at all, which makes the
-		// JavaScript SDK 13 throw a TypeError instead of its error, there as here.
+		// Recorded with all versions up to 2026-04-01: no body at all. The JavaScript SDK 13
+		// then throws a TypeError instead of its own error, with the service as well.
 		return nil, &reply.Error{Status: http.StatusNotFound, Empty: true}
 	}
 	body := append(make([]byte, 0, 256+2*len(document)), '{')

@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/vectors"
 )
 
-// fusedTexts is how many documents of the text take part in a hybrid query.
+// fusedTexts is the number of text results that take part in a hybrid query.
 const fusedTexts = 1000
 
 // found is the outcome of a search.
@@ -22,13 +22,13 @@ type found struct {
 	rows    []odata.Row // of the page, in order
 	total   int64       // of all pages
 	buckets [][]facets.Bucket
-	marks   *textindex.Highlighter // nil if nothing is to be highlighted
-	more    bool                   // there are rows behind the page
-	ranked  []semanticHit          // of the first of the rows, in their order
-	answers []semanticAnswer       // the best first
+	marks   *textindex.Highlighter // nil without highlighting
+	more    bool                   // there are results after this page
+	ranked  []semanticHit          // the first of the rows, in their order
+	answers []semanticAnswer       // best first
 }
 
-// run carries a search out on a view.
+// run carries out a search on a view.
 func (p *searchPlan) run(v *View) (*found, *reply.Error) {
 	r := &running{searchPlan: p, view: v}
 	if err := r.match(); err != nil {
@@ -40,15 +40,15 @@ func (p *searchPlan) run(v *View) (*found, *reply.Error) {
 	return r.finish()
 }
 
-// running is a search that is being carried out.
+// running is the state of a search while it runs.
 type running struct {
 	*searchPlan
 	view *View
 
-	calls  []*textindex.Matches // what the full-text calls of the filter match
-	passed *textindex.IDs       // the filter; nil if there is none
-	hits   []odata.Row          // all that the search finds, in no order
-	scored bool                 // hits have scores that tell them apart
+	calls  []*textindex.Matches // matches of the full-text calls of the filter
+	passed *textindex.IDs       // documents that pass the filter; nil without a filter
+	hits   []odata.Row          // all results, in no order
+	scored bool                 // hits have different scores
 }
 
 // Matches and Score implement odata.Scorer.
@@ -72,7 +72,7 @@ func (r *running) match() *reply.Error {
 		r.calls = append(r.calls, m)
 	}
 	if r.filter == nil || r.query == nil && len(r.vectors) == 0 {
-		return nil // collect does it while it goes through all documents
+		return nil // collect evaluates it for all documents
 	}
 	r.passed = new(textindex.IDs)
 	r.candidates(func(id uint32, data []byte) {
@@ -83,8 +83,8 @@ func (r *running) match() *reply.Error {
 	return nil
 }
 
-// candidates calls f for each document that the filter may let pass, in the order of the ids: those whose keys
-// it names, or all.
+// candidates calls f for each document that may pass the filter, in the order of the ids: those
+// with the keys in the filter, or all.
 func (r *running) candidates(f func(id uint32, data []byte)) {
 	if r.filter != nil {
 		if keys, ok := r.filter.Among(r.sc.Key.Ordinal); ok {
@@ -104,7 +104,7 @@ func (r *running) search(query lucene.Node, o textindex.Options) (*textindex.Mat
 	return m, nil
 }
 
-// refuseText is the refusal of a query that can be parsed and not be evaluated.
+// refuseText returns the refusal of a query that was parsed but cannot be evaluated.
 func refuseText(err error) *reply.Error {
 	message := strings.TrimPrefix(err.Error(), "textindex: ")
 	if unknown := (*textindex.UnknownFieldError)(nil); errors.As(err, &unknown) {
@@ -134,9 +134,8 @@ func (r *running) collect() *reply.Error {
 	return nil
 }
 
-// walks reports whether a page of a walk by keys is asked for, which takes no look at documents with smaller keys,
-// nor at those behind the page. bound is the first key that may be on it. Where the keys are named there is no need
-// to walk.
+// walks reports whether the search is one page of a walk by keys, which reads neither documents with smaller keys nor
+// those after the page. bound is the first key that may be on it. A filter with a list of keys needs no walk.
 func (p *searchPlan) walks() (bound string, ok bool) {
 	if p.filter == nil || p.needsText() || len(p.vectors) > 0 || len(p.facets) > 0 || p.count || p.profile != nil || p.semantic != nil || !p.order.Ascending(p.sc.Key.Ordinal) {
 		return "", false
@@ -148,7 +147,7 @@ func (p *searchPlan) walks() (bound string, ok bool) {
 	return bound, !named
 }
 
-// collectFrom finds the documents of a page of a walk, and whether there is another behind it.
+// collectFrom finds the documents of a page of a walk, and whether another page follows.
 func (r *running) collectFrom(bound string) {
 	most := r.skip + min(r.top, largestPage) + 1
 	r.view.from(bound, func(id uint32, data []byte) bool {
@@ -159,8 +158,8 @@ func (r *running) collectFrom(bound string) {
 	})
 }
 
-// collectAll finds everything that passes the filter. All score 1, unless the
-// filter has calls that score: then what they score counts.
+// collectAll finds all documents that pass the filter. Their score is 1, or that of the
+// scoring calls in the filter.
 func (r *running) collectAll() {
 	scores := r.scores()
 	r.scored = scores || r.profile != nil
@@ -179,7 +178,7 @@ func (r *running) collectAll() {
 	})
 }
 
-// add takes in a hit.
+// add adds a hit.
 func (r *running) add(id uint32, data []byte, score float64) {
 	if r.profile != nil {
 		score *= r.profile.boost(data)
@@ -187,7 +186,7 @@ func (r *running) add(id uint32, data []byte, score float64) {
 	r.hits = append(r.hits, odata.Row{ID: id, Score: score, Document: data})
 }
 
-// collectText finds what matches the search text.
+// collectText finds the documents that match the search text.
 func (r *running) collectText() *reply.Error {
 	o := r.text
 	o.Filter = r.passed
@@ -209,13 +208,13 @@ func (r *running) collectText() *reply.Error {
 	return nil
 }
 
-// collectVectors finds the nearest neighbors, and fuses several lists of them,
-// and that of the text, into one.
+// collectVectors finds the nearest neighbors. It fuses several lists, and that of the text,
+// into one.
 func (r *running) collectVectors() *reply.Error {
 	r.scored = true
 	accept := func(id uint32) bool { return r.passed.Has(id) }
 	var rankings []vectors.Ranking
-	var only []vectors.Neighbor // of a single list
+	var only []vectors.Neighbor // the neighbors of a single list
 	for i := range r.vectors {
 		l := &r.vectors[i]
 		among := accept
@@ -243,8 +242,8 @@ func (r *running) collectVectors() *reply.Error {
 		return nil
 	}
 	if r.query != nil {
-		// The functions of a profile boost what the lists are fused into, its weights
-		// the list of the text.
+		// The weights of a profile apply to the list of the text, its functions to the fused
+		// scores.
 		profile := r.profile
 		r.profile = nil
 		err := r.collectText()
@@ -269,7 +268,7 @@ func (r *running) collectVectors() *reply.Error {
 	return nil
 }
 
-// finish counts, orders and cuts what was found.
+// finish counts and orders the results and selects the page.
 func (r *running) finish() (*found, *reply.Error) {
 	out := &found{total: int64(len(r.hits))}
 	for _, f := range r.facets {
@@ -295,7 +294,7 @@ func (r *running) finish() (*found, *reply.Error) {
 		out.ranked = out.ranked[min(r.skip, ranked):]
 	}
 	out.rows = rows[min(r.skip, last):last]
-	// A page that is shorter than what was asked for has another one behind it.
+	// A page shorter than the requested top is followed by another one.
 	out.more = int64(len(r.hits)) > r.skip+size && (r.unlimited || r.top > size)
 	if len(r.highlights) > 0 && r.query != nil {
 		marks, err := r.view.text.Highlighter(r.query, r.text)

@@ -7,24 +7,23 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// selection is which fields a reply shows: those in fields, and of a complex
-// field those that its own selection names, or all of them if that is nil. A nil
-// selection shows everything.
+// selection is the set of fields in a reply, each with the selection of its sub-fields. A nil
+// selection contains all retrievable fields.
 type selection struct {
 	fields map[*stored.Field]*selection
-	hidden bool // everything, and fields that are not retrievable too
+	hidden bool // all fields, including those that are not retrievable
 }
 
-// everything is the selection of inspection, which nothing is hidden from.
+// everything is the selection of inspection: all fields.
 var everything = &selection{hidden: true}
 
-// showsHidden reports whether a field that is not retrievable is shown.
+// showsHidden reports whether the selection contains fields that are not retrievable.
 func (s *selection) showsHidden() bool { return s != nil && s.hidden }
 
-// bySubField reports whether single fields were asked for by name.
+// bySubField reports whether the selection names single fields.
 func (s *selection) bySubField() bool { return s != nil && !s.hidden }
 
-// below returns whether f is shown, and the selection among its sub-fields.
+// below reports whether the selection contains f, and returns that of its sub-fields.
 func (s *selection) below(f *stored.Field) (*selection, bool) {
 	if s == nil || s.hidden {
 		return s, true
@@ -33,7 +32,7 @@ func (s *selection) below(f *stored.Field) (*selection, bool) {
 	return sub, ok
 }
 
-// parseSelection reads the value of $select: * or paths, separated by commas.
+// parseSelection reads the value of $select: * or paths separated by commas.
 func parseSelection(sc *schema.Index, text string) (*selection, *reply.Error) {
 	paths, err := odata.CompileSelect(text, sc.ByName)
 	if err != nil {
@@ -49,14 +48,14 @@ func parseSelection(sc *schema.Index, text string) (*selection, *reply.Error) {
 	return out, nil
 }
 
-// add puts the field at the end of a path into the selection.
+// add adds the field at the end of a path.
 func (s *selection) add(path []*stored.Field) {
 	for i, f := range path {
 		sub, chosen := s.fields[f]
 		switch {
 		case i == len(path)-1:
 			s.fields[f] = nil
-		case chosen && sub == nil: // the whole field is selected already
+		case chosen && sub == nil: // the whole field is already selected
 			return
 		case !chosen:
 			sub = &selection{fields: make(map[*stored.Field]*selection)}

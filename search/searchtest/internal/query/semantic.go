@@ -23,26 +23,26 @@ const (
 	defaultThreshold   = 0.7
 )
 
-// Why the ranking of a query may fail, in the words of faults scripts; whatever else
-// they say is transient.
+// The reasons of faults scripts for which the ranking of a query fails. Others are treated as
+// transient.
 const (
 	capacityOverloaded = "capacityOverloaded"
 	maxWaitExceeded    = "maxWaitExceeded"
-	transientAnswers   = "transientAnswers" // ranked and captioned, without answers and marks
+	transientAnswers   = "transientAnswers" // results are ranked and captioned, without answers and highlights
 )
 
-// semanticPlan is what a search says about semantic ranking.
+// semanticPlan has the parameters of a search for semantic ranking.
 type semanticPlan struct {
-	text          string // to rank by, "" for none
+	text          string // the ranking is by this text, "" for no ranking
 	configuration *shape.Object
 	answers       *passageOptions // nil for none
 	captions      *passageOptions // nil for none
-	debug         bool            // what was read is to be reported
-	failure       string          // "" for none
+	debug         bool            // the reply contains the text that was read
+	failure       string          // reason to fail, "" for none
 
-	// Made by prepareSemantic, if there is a text.
+	// Set by prepareSemantic if there is a text.
 	fields []semanticField
-	words  int  // of the query that count
+	words  int  // number of words of the query that count
 	asks   bool // the text is a question
 }
 
@@ -50,17 +50,17 @@ type semanticPlan struct {
 type passageOptions struct {
 	count      int     // of answers
 	threshold  float64 // of answers
-	plain      bool    // captions have no highlights
-	characters int     // at most, 0 for any number
+	plain      bool    // captions without highlights
+	characters int     // maximum, 0 for no limit
 }
 
-// tries reports whether a query goes through semantic ranking: it needs a text to
-// rank by, and pages beyond the ranked results are left as they are.
+// tries reports whether the query needs semantic ranking: it has a text to rank by, and its
+// page is within the ranked results. Later pages keep their order.
 func (p *searchPlan) tries() bool {
 	return p.semantic != nil && p.semantic.text != "" && p.skip < mostReranked
 }
 
-// ranks reports whether it comes out ranked.
+// ranks reports whether the results get a semantic ranking.
 func (p *searchPlan) ranks() bool {
 	return p.tries() && (p.semantic.failure == "" || p.semantic.failure == transientAnswers)
 }
@@ -74,8 +74,8 @@ func (p *searchPlan) planSemantic() *reply.Error {
 		return reply.NotEmulated("the parameter 'debug'")
 	}
 	for _, name := range []string{"queryLanguage", "speller", "queryRewrites", "semanticFields", "moreLikeThis"} {
-		// Clients of previews name the language of semantic queries; the stand-in has
-		// one rule for all of them.
+		// Clients of previews set the language of semantic queries. The stand-in has one
+		// rule for all languages.
 		if v := a.text(name); v != "" && v != "none" && (name != "queryLanguage" || !semantic) {
 			return reply.NotEmulated("the parameter '" + name + "'")
 		}
@@ -103,8 +103,8 @@ func (p *searchPlan) planSemantic() *reply.Error {
 	return nil
 }
 
-// planSemanticConfiguration finds the configuration that the query names, or the
-// default one of the index.
+// planSemanticConfiguration finds the configuration that the query names, or the default one
+// of the index.
 func (p *searchPlan) planSemanticConfiguration() *reply.Error {
 	a := p.args
 	var configurations []*shape.Object
@@ -124,8 +124,8 @@ func (p *searchPlan) planSemanticConfiguration() *reply.Error {
 	return nil
 }
 
-// planSemanticText finds the text to rank by. A search for everything has none: it
-// is not ranked then, as in the service.
+// planSemanticText finds the text to rank by. A search for all documents has none and is not
+// ranked, as in the service.
 func (p *searchPlan) planSemanticText() *reply.Error {
 	a := p.args
 	if strings.TrimSpace(a.text("orderby")) != "" {
@@ -151,9 +151,9 @@ func (p *searchPlan) planCaptions() (err *reply.Error) {
 	return err
 }
 
-// passages reads the parameter answers or captions: none or extractive, with
-// settings behind a bar, name-value,name-value. Recorded: capital letters do not
-// matter. known are the settings that it has in all versions.
+// passages reads the parameter answers or captions: none or extractive, optionally followed by
+// a bar and settings, name-value,name-value. Recorded: case does not matter. known are the
+// settings of all versions.
 func (a *arguments) passages(name, detail string, known ...string) (*passageOptions, *reply.Error) {
 	text := strings.ToLower(a.text(name))
 	mode, list, given := strings.Cut(text, "|")
@@ -188,7 +188,7 @@ func (a *arguments) passages(name, detail string, known ...string) (*passageOpti
 	return o, nil
 }
 
-// set reads one setting and reports whether it is one of those that are known.
+// set reads one setting and reports whether it is known and valid.
 func (o *passageOptions) set(key, value string, known []string) bool {
 	ok := slices.Contains(known, key)
 	var err error
@@ -209,8 +209,8 @@ func (o *passageOptions) set(key, value string, known []string) bool {
 	return ok && err == nil
 }
 
-// prepareSemantic makes what ranks the results of a search, or refuses to: the
-// models of the service cannot be emulated, only stood in for.
+// prepareSemantic prepares the ranking of a search. It refuses the search without the
+// stand-in, because the models of the service cannot be emulated.
 func (rq *Request) prepareSemantic(p *searchPlan) *reply.Error {
 	switch {
 	case p.semantic == nil:
@@ -226,8 +226,8 @@ func (rq *Request) prepareSemantic(p *searchPlan) *reply.Error {
 	return p.semantic.compile(p.sc)
 }
 
-// AsksForRanking reports whether a search is one with semantic ranking, as far as
-// that shows before anything is checked. parameters are those of its address.
+// AsksForRanking reports whether a search looks like one with semantic ranking, before any
+// checks. parameters are those of its address.
 func AsksForRanking(parameters url.Values, body []byte) bool {
 	var asked struct{ QueryType, SemanticQuery string }
 	if parameters.Has("queryType") || parameters.Has("semanticQuery") {

@@ -12,12 +12,12 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// semanticHit is what semantic ranking says about a document.
+// semanticHit is the semantic ranking of a document.
 type semanticHit struct {
 	row     odata.Row
 	summary *summary
 	score   float64
-	boosted float64 // what the functions of the scoring profile make of score
+	boosted float64 // score multiplied by the functions of the scoring profile
 	caption passage
 }
 
@@ -28,14 +28,14 @@ type semanticAnswer struct {
 	score float64
 }
 
-// Scores are multiples of 1/4096 and those of answers, as recorded, of 1/1000: what
-// processors add up in different ways comes out the same.
+// Scores are rounded to multiples of 1/4096, and those of answers, as recorded, of 1/1000.
+// Rounding hides the different sums of different processors.
 const (
 	scoreScale  = 4096
 	answerScale = 1000
 )
 
-// mostReranked is how many results are ranked semantically, 0 if the search is not.
+// mostReranked returns the number of results to rank semantically, 0 without ranking.
 func (r *running) mostReranked() int64 {
 	if !r.ranks() {
 		return 0
@@ -43,21 +43,21 @@ func (r *running) mostReranked() int64 {
 	return mostReranked
 }
 
-// boosts reports whether there is a second score, which the functions of the
-// scoring profile have boosted.
+// boosts reports whether results have a second score, boosted by the functions of the scoring
+// profile.
 func (p *searchPlan) boosts() bool {
 	return p.profile != nil && len(p.profile.functions) > 0 && p.args.version.Has(apiversion.RankingOrder)
 }
 
-// rerank puts rows, the best results of the search, into the order of semantic
-// ranking and notes the scores, captions and answers in out.
+// rerank sorts rows, the best results of the search, by semantic ranking, and adds the scores,
+// captions and answers to out.
 //
-// A word of the query is worth 1 if all of the documents have it, and up to 2 the
-// fewer have it. A document scores its share of the worth of all words, times 3,
-// or up to 4 the more its title has and the more one of its sentences has.
+// A word of the query weighs 1 if all of the documents have it, and up to 2 the fewer of
+// them have it. The score is the share that a document has of the weight of all words, times
+// 3 to 4: 3 plus half the share of its title plus half the share of its best sentence.
 func (r *running) rerank(rows []odata.Row, out *found) {
 	hits := make([]semanticHit, len(rows))
-	documents := make([]int, r.semantic.words) // that have a word
+	documents := make([]int, r.semantic.words) // number of documents with each word
 	for i, row := range rows {
 		s := r.semantic.summarize(row.Document)
 		hits[i] = semanticHit{row: row, summary: s}
@@ -95,7 +95,7 @@ func (r *running) rerank(rows []odata.Row, out *found) {
 	out.ranked, out.answers = hits, r.answer(hits, share)
 }
 
-// score scores a document and picks its caption.
+// score computes the score of a document and selects its caption.
 func (r *running) score(h *semanticHit, share func(wordSet) float64) {
 	s := h.summary
 	sentence := 0.0
@@ -111,8 +111,8 @@ func (r *running) score(h *semanticHit, share func(wordSet) float64) {
 	}
 }
 
-// answer picks the answers: the best passage of each document that has at least
-// the share of the words that the threshold asks for. What is no question has none.
+// answer selects the answers: the best passage of each document whose share of the words
+// reaches the threshold. Only a question has answers.
 func (r *running) answer(hits []semanticHit, share func(wordSet) float64) []semanticAnswer {
 	o := r.semantic.answers
 	if o == nil || !r.semantic.asks || r.semantic.failure != "" {
@@ -130,8 +130,8 @@ func (r *running) answer(hits []semanticHit, share func(wordSet) float64) []sema
 	return answers[:min(len(answers), o.count)]
 }
 
-// appendAnswers appends the answers. Recorded: semantic queries that do not ask
-// have an empty list of them.
+// appendAnswers appends the answers. Recorded: semantic queries without the parameter answers
+// get an empty list.
 func (p *searchPlan) appendAnswers(dst []byte, answers []semanticAnswer) []byte {
 	if p.semantic == nil {
 		return dst
@@ -153,7 +153,7 @@ func (p *searchPlan) appendAnswers(dst []byte, answers []semanticAnswer) []byte 
 	return append(dst, "],"...)
 }
 
-// status is that of the reply.
+// status returns the status of the reply.
 func (p *searchPlan) status() int {
 	if p.semantic != nil && p.semantic.failure != "" {
 		return http.StatusPartialContent
@@ -161,9 +161,9 @@ func (p *searchPlan) status() int {
 	return http.StatusOK
 }
 
-// appendPartial appends why the ranking failed and what there is instead. The
-// specification writes these values with a small letter, the service with a
-// capital one, by its documentation and by replies that users have shown.
+// appendPartial appends the reason for which the ranking failed, and which results the reply
+// has instead. The values begin with a capital letter, as in the service's documentation and
+// in replies from users. The specification has lower case.
 func (p *searchPlan) appendPartial(dst []byte) []byte {
 	if p.semantic == nil {
 		return dst
@@ -202,7 +202,7 @@ func (p *searchPlan) appendRanking(dst []byte, h *semanticHit) []byte {
 	return append(dst, ']')
 }
 
-// appendDebug appends what was read of a document, if the query asks for it.
+// appendDebug appends the text that was read of a document, if the query has debug.
 func (p *searchPlan) appendDebug(dst []byte, h *semanticHit) []byte {
 	if !p.semantic.debug {
 		return dst
@@ -212,8 +212,8 @@ func (p *searchPlan) appendDebug(dst []byte, h *semanticHit) []byte {
 	return append(dst, `,"vectors":null}`...)
 }
 
-// appendPassage appends the members of a caption or an answer. Recorded: where
-// nothing is marked there is an empty text, not the one without marks.
+// appendPassage appends the members of a caption or an answer. Recorded: a passage without
+// highlights has an empty text for them, not the plain one.
 func (p *searchPlan) appendPassage(dst []byte, s *summary, text passage, plain bool) []byte {
 	marked := ""
 	if !plain {

@@ -14,9 +14,9 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
-// How much of a document is read, as the service's documentation says it, and how
-// long a passage is at most: it says that they mostly stay below 200 words, and
-// recorded ones have up to 60.
+// The number of words that are read of a document, from the service's documentation, and the
+// maximum number of words in a passage. The documentation says that most passages are shorter
+// than 200 words; recorded ones have up to 60.
 const (
 	mostTitleWords    = 128
 	mostKeywordsWords = 128
@@ -24,22 +24,21 @@ const (
 	mostPassageWords  = 100
 )
 
-// summary is what is read of a document, and the text that passages are taken
-// from: the content or, if there is none, the title or the keywords. Recorded
-// captions show that white space in a value becomes one blank, and that a field
-// gets the full stop that it does not end with.
+// summary is the part of a document that is read, and the text for passages: the content, or
+// without content the title or the keywords. Recorded captions show that white space in a
+// value becomes one blank, and that a field without a final full stop gets one.
 type summary struct {
-	found     wordSet // of the query, in all fields
-	title     wordSet // and in the title
+	found     wordSet // words of the query in all fields
+	title     wordSet // words of the query in the title
 	text      string
 	words     []summaryWord // of text, in order
-	sentences []passage     // of text, none longer than a passage may be
+	sentences []passage     // of text, none longer than the maximum of a passage
 
-	parts  [semanticKinds]string // as they were read
+	parts  [semanticKinds]string // the text that was read
 	states []fieldState          // by field
 }
 
-// fieldState is how much of a field is read.
+// fieldState is the extent to which a field was read.
 type fieldState string
 
 const (
@@ -48,7 +47,7 @@ const (
 	fieldPartial fieldState = "partial"
 )
 
-// summaryWord is a word of a text, with the words of the query that it is.
+// summaryWord is a word of a text, with the matching words of the query.
 type summaryWord struct {
 	start, end int
 	found      wordSet
@@ -61,7 +60,7 @@ type passage struct{ start, end int }
 func (sp *semanticPlan) summarize(document []byte) *summary {
 	s := &summary{states: make([]fieldState, len(sp.fields))}
 	left := [semanticKinds]int{semanticTitle: mostTitleWords, semanticKeywords: mostKeywordsWords, semanticContent: mostSummaryWords}
-	kind := semanticContent // that passages are taken from
+	kind := semanticContent // the kind that passages come from
 	for i := range sp.fields {
 		f := &sp.fields[i]
 		text, words := f.read(document)
@@ -102,12 +101,11 @@ func (sp *semanticPlan) summarize(document []byte) *summary {
 	return s
 }
 
-// lineBreak stands between the values of a collection in what the ranker reads,
-// as recorded.
+// lineBreak separates the values of a collection in the text of the ranker, as recorded.
 const lineBreak = "\r\n"
 
-// read returns the text of a field and its words. No word reaches from one value
-// of a collection into the next.
+// read returns the text of a field and its words. A word never spans two values of a
+// collection.
 func (f *semanticField) read(document []byte) (string, []summaryWord) {
 	var text strings.Builder
 	var words []summaryWord
@@ -124,7 +122,7 @@ func (f *semanticField) read(document []byte) (string, []summaryWord) {
 	return text.String(), words
 }
 
-// appendWords appends the words of a value that begins at a place of the text.
+// appendWords appends the words of a value that begins at position at of the text.
 func (f *semanticField) appendWords(words []summaryWord, at int, value string) []summaryWord {
 	tokens := f.index.Analyze(value)
 	slices.SortStableFunc(tokens, func(a, b analysis.Token) int { return cmp.Compare(a.Start, b.Start) })
@@ -139,7 +137,7 @@ func (f *semanticField) appendWords(words []summaryWord, at int, value string) [
 	return words
 }
 
-// add appends the text of a field to the one that passages are taken from.
+// add appends the text of a field to the text for passages.
 func (s *summary) add(text string, words []summaryWord) {
 	if s.text != "" {
 		s.text += " "
@@ -157,9 +155,9 @@ func (s *summary) add(text string, words []summaryWord) {
 	}
 }
 
-// addSentence appends a sentence, in pieces if it is longer than a passage may be:
-// tables and lists may be one without end. Words may overlap (shingles, parts of
-// words); one that goes on behind its piece is in none.
+// addSentence appends a sentence. A sentence longer than a passage, such as a table, is split
+// into pieces. Words may overlap (shingles, parts of words); a word that does not end within
+// its piece belongs to no piece.
 func (s *summary) addSentence(p passage) {
 	for {
 		words := s.in(p)
@@ -174,7 +172,7 @@ func (s *summary) addSentence(p passage) {
 	}
 }
 
-// in returns the words that lie in a passage as a whole.
+// in returns the words that lie completely in a passage.
 func (s *summary) in(p passage) []summaryWord {
 	first, _ := slices.BinarySearchFunc(s.words, p.start, func(w summaryWord, start int) int { return cmp.Compare(w.start, start) })
 	last := first
@@ -192,14 +190,14 @@ func foundIn(words []summaryWord) (set wordSet) {
 	return set
 }
 
-// best returns the passage that is worth most, the first of several: as many
-// sentences, one after the other, as a passage may have words and, unless that is
-// 0, characters.
+// best returns the passage with the largest worth, the first of several. It consists of
+// consecutive sentences, up to the maximum number of words of a passage, and of characters
+// unless that is 0.
 func (s *summary) best(characters int, worth func(wordSet) float64) passage {
 	var best passage
 	most := -1.0
 	characterAt := s.inCharacters()
-	last := 0 // sentence of the passage: a later one does not end sooner
+	last := 0 // last sentence of the passage; for later first sentences it does not decrease
 	for first, p := range s.sentences {
 		fits := func(last int) bool {
 			return (characters == 0 || characterAt[last].end-characterAt[first].start <= characters) &&
@@ -217,13 +215,13 @@ func (s *summary) best(characters int, worth func(wordSet) float64) passage {
 			best, most = p, w
 		}
 		if p.end == len(s.text) {
-			break // what begins later has less
+			break // later passages are contained in this one
 		}
 	}
 	return best
 }
 
-// inCharacters returns where the sentences are in the text, in characters.
+// inCharacters returns the positions of the sentences in the text, in characters.
 func (s *summary) inCharacters() []passage {
 	out := make([]passage, len(s.sentences))
 	at, n := 0, 0
@@ -237,7 +235,7 @@ func (s *summary) inCharacters() []passage {
 	return out
 }
 
-// cut shortens a passage to as many characters, behind a word if there is one.
+// cut shortens a passage to that many characters, at the end of a word if possible.
 func (s *summary) cut(p passage, characters int) passage {
 	end := p.start
 	for n := 0; n < characters && end < p.end; n++ {
@@ -251,10 +249,9 @@ func (s *summary) cut(p passage, characters int) passage {
 	return p
 }
 
-// mark returns a passage with tags around the words of the query in it, "" if
-// there are none. Recorded: the blanks on both sides of a word are inside of its
-// tags, and so is what ends its sentence; words that follow one another share
-// their tags.
+// mark returns a passage with tags around the words of the query, "" if it has none.
+// Recorded: the tags include the blanks on both sides of a word and the end of its sentence,
+// and consecutive words share their tags.
 func (s *summary) mark(p passage, tags textindex.Tags) string {
 	var marks []passage
 	for _, w := range s.in(p) {
@@ -284,8 +281,8 @@ func (s *summary) mark(p passage, tags textindex.Tags) string {
 	return b.String()
 }
 
-// around returns what is marked of a passage for a word in it: the blanks beside
-// it, or what there is up to the end of its sentence, if that is no other word.
+// around returns the part of a passage to mark for a word: the word with the adjacent blanks,
+// or with the rest of its sentence if no other word follows.
 func (s *summary) around(w summaryWord, p passage) passage {
 	m := passage{w.start, w.end}
 	if m.start > p.start && s.text[m.start-1] == ' ' {
@@ -304,7 +301,7 @@ func (s *summary) around(w summaryWord, p passage) passage {
 	return m
 }
 
-// appendDebug appends what was read of a document.
+// appendDebug appends the text that was read of a document.
 func (sp *semanticPlan) appendDebug(dst []byte, s *summary) []byte {
 	names := [semanticKinds][]string{}
 	states := [semanticKinds][]fieldState{}

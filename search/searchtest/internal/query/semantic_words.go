@@ -13,13 +13,13 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
-// mostSemanticWords is how many words of a query count: the first ones.
+// mostSemanticWords is the number of words of a query that count, from the first.
 const mostSemanticWords = 64
 
-// wordSet is a set of words of a query, by their places among those that count.
+// wordSet is a set of words of a query, by their index among the words that count.
 type wordSet uint64
 
-// words yields what is in the set, in order: sums of floats depend on it.
+// words yields the words of the set in order, because sums of floats depend on the order.
 func (s wordSet) words(yield func(word int) bool) {
 	for ; s != 0; s &= s - 1 {
 		if !yield(bits.TrailingZeros64(uint64(s))) {
@@ -28,7 +28,7 @@ func (s wordSet) words(yield func(word int) bool) {
 	}
 }
 
-// semanticField is a field that is read for semantic ranking.
+// semanticField is a field for semantic ranking.
 type semanticField struct {
 	path  []*stored.Field // from the outside in
 	kind  semanticKind
@@ -36,7 +36,7 @@ type semanticField struct {
 	terms map[string]wordSet // the words of the query as terms of the field
 }
 
-// semanticKind is what a field is in a semantic configuration.
+// semanticKind is the role of a field in a semantic configuration.
 type semanticKind uint8
 
 const (
@@ -46,16 +46,16 @@ const (
 	semanticKinds
 )
 
-// compile finds the fields of the configuration, in the order in which they are
-// read, and the words of the text in each.
+// compile finds the fields of the configuration in the order in which they are read, and the
+// words of the text in each.
 func (sp *semanticPlan) compile(sc *schema.Index) *reply.Error {
 	prioritized := sp.configuration.Object("prioritizedFields")
 	var tokens [][]analysis.Token // of the text, by field
 	add := func(kind semanticKind, uses ...*shape.Object) *reply.Error {
 		for _, use := range uses {
 			path := use.Str("fieldName")
-			// Not one of texts: it need not be searchable. It has no analyzer then, and is
-			// read with the standard one.
+			// Not a field of the text index, because it need not be searchable. A field that is
+			// not has no analyzer, so the standard one is used.
 			f := &schema.TextField{Path: path, Fields: sc.Find(path), Definition: sc.Parsed.Field(path)}
 			index, search, err := sc.Analyzers(f)
 			if err != nil {
@@ -99,10 +99,9 @@ func (sp *semanticPlan) compile(sc *schema.Index) *reply.Error {
 	return nil
 }
 
-// countWords finds the words of the text that count and returns their places among
-// these by where in the text they start. Analyzers may disagree about where a word
-// ends, and one may see several terms in it; a word that comes again is the same
-// word.
+// countWords finds the words of the text that count, and returns the index of each by its
+// position in the text. Analyzers may disagree on the end of a word, and may make several
+// terms of it. A repeated word is the same word.
 func (sp *semanticPlan) countWords(tokens [][]analysis.Token, english analysis.Analyzer) map[int]int {
 	ends := make(map[int]int)
 	var starts []int
@@ -141,9 +140,8 @@ func (sp *semanticPlan) countWords(tokens [][]analysis.Token, english analysis.A
 	return places
 }
 
-// questionWords are what questions begin with in English, and persons who asks
-// them. They do not count as words to be found, and neither do those that the
-// analyzer of English leaves out.
+// questionWords are the words with which English questions begin, and persons are pronouns.
+// Neither counts as a word of the query, nor do the stop words of the English analyzer.
 var questionWords = []string{
 	"am", "are", "can", "could", "did", "do", "does", "had", "has", "have", "how", "is", "may", "might", "must", "shall", "should",
 	"was", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will", "would",
@@ -151,8 +149,8 @@ var questionWords = []string{
 
 var persons = []string{"he", "her", "him", "his", "i", "me", "my", "our", "she", "us", "we", "you", "your"}
 
-// isQuestion reports whether a text looks like a question: it ends with a question
-// mark, or begins as questions do in English.
+// isQuestion reports whether a text looks like a question: it ends with a question mark or
+// begins like an English question.
 func isQuestion(text string) bool {
 	text = strings.TrimSpace(text)
 	if strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "؟") {

@@ -19,8 +19,8 @@ const (
 	longestTyped       = 100 // characters
 )
 
-// typedPlan is what suggestions and autocompletion have in common: a request
-// that was checked against the definition of its index.
+// typedPlan is a request for suggestions or autocompletion that was checked against the
+// definition of its index.
 type typedPlan struct {
 	args     *arguments
 	sc       *schema.Index
@@ -32,7 +32,7 @@ type typedPlan struct {
 	top      int
 }
 
-// planTyped checks the parameters that both have.
+// planTyped checks the parameters that both kinds of requests have.
 func planTyped(sc *schema.Index, a *arguments) (*typedPlan, *reply.Error) {
 	if err := sc.CompileNormalizers(); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func planTyped(sc *schema.Index, a *arguments) (*typedPlan, *reply.Error) {
 	return p, err
 }
 
-// refuseSuggester refuses a request for want of a suggester.
+// refuseSuggester refuses a request without a valid suggester.
 func (a *arguments) refuseSuggester(name, message string) *reply.Error {
 	e := a.refuseCoded("MissingSuggesterName", name, message)
 	if e.Code != "" {
@@ -84,7 +84,7 @@ func (a *arguments) refuseSuggester(name, message string) *reply.Error {
 	return e
 }
 
-// prepare makes the suggester, and finds the documents that pass the filter.
+// prepare builds the suggester, and finds the documents that pass the filter.
 func (p *typedPlan) prepare(v *View) *reply.Error {
 	components, err := p.sc.Components()
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *typedPlan) among(v *View) {
 	})
 }
 
-// appendHead appends what the replies of both begin with, the brace included.
+// appendHead appends the beginning of both kinds of replies, with the brace.
 func (p *typedPlan) appendHead(dst []byte, r *http.Request, context string) []byte {
 	dst = append(dst, '{')
 	dst = reply.AppendContext(dst, r, context)
@@ -162,7 +162,7 @@ func (rq *Request) Suggest() (status int, body []byte, err *reply.Error) {
 	return http.StatusOK, body, err
 }
 
-// appendSuggestions makes the reply.
+// appendSuggestions appends the body of the reply.
 func (p *typedPlan) appendSuggestions(rq *Request, v *View, found *textindex.Suggestions, order *odata.Order, ordered bool, chosen *selection) []byte {
 	list := found.List
 	if ordered {

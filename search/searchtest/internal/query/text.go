@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
-// needText makes the text index of a view, or gives it the synonym maps of now.
+// needText builds the text index of a view, or updates its synonym maps.
 func (rq *Request) needText(v *View) *reply.Error {
 	var versions strings.Builder
 	rules := make(map[string]*textindex.Synonyms)

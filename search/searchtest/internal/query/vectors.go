@@ -23,8 +23,8 @@ const (
 	mostVectorFields = 10
 )
 
-// vectorList is one ranked list of nearest neighbors: of a vector query and one
-// of its fields.
+// vectorList is one ranked list of nearest neighbors, for one vector query and one of its
+// fields.
 type vectorList struct {
 	field     *stored.Field
 	metric    vectors.Metric
@@ -34,26 +34,26 @@ type vectorList struct {
 	threshold *vectorThreshold // nil for none
 }
 
-// vectorThreshold leaves out neighbors that are not near enough.
+// vectorThreshold excludes neighbors that are too far away.
 type vectorThreshold struct {
 	Kind  string
 	Value *float64
 }
 
-// vectorQuery is a vector query as requests have it.
+// vectorQuery is a vector query in the form of a request.
 type vectorQuery struct {
 	Kind         string
 	Vector       []float32
 	Text         *string
 	Fields       string
 	K            *int
-	Exhaustive   *bool // all searches of the emulator are
+	Exhaustive   *bool // ignored: the emulator always searches all vectors
 	Oversampling *float64
 	Weight       *float64
 	Threshold    *vectorThreshold
 }
 
-// fuses reports whether what is found is fused from several lists.
+// fuses reports whether the results are fused from several lists.
 func (p *searchPlan) fuses() bool {
 	return len(p.vectors) > 1 || len(p.vectors) == 1 && p.query != nil
 }
@@ -88,14 +88,14 @@ func (p *searchPlan) planVectors() *reply.Error {
 	return nil
 }
 
-// readVectorQuery reads a vector query strictly: what is not known would change
-// what is found.
+// readVectorQuery reads a vector query and refuses unknown members, which would change the
+// results.
 func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *reply.Error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
 		return nil, p.args.unreadable("A vector query must be a JSON object.")
 	}
-	// First, because such a query has members that no other has.
+	// First, because such a query has members of its own.
 	if err := p.needsVectorizer(members["kind"]); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *reply.
 		dec.DisallowUnknownFields() // of the threshold
 		err := dec.Decode(to)
 		if err == nil && name == "vector" && bytes.Contains(value, []byte("null")) {
-			err = errors.New("a null value was found where a number is expected") // encoding/json makes it 0
+			err = errors.New("a null value was found where a number is expected") // encoding/json reads it as 0
 		}
 		if err != nil {
 			return nil, p.args.unreadable("The property '" + name + "' of a vector query cannot be read: " + shape.Fault(err))
@@ -143,8 +143,8 @@ func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *reply.
 	return &q, nil
 }
 
-// needsVectorizer refuses a query whose vector the service has made by a model. Kinds
-// that the api-version does not have are left to the other checks.
+// needsVectorizer refuses a query without a vector, for which the service would call a model.
+// It leaves kinds that the api-version does not have to the other checks.
 func (p *searchPlan) needsVectorizer(raw json.RawMessage) *reply.Error {
 	var kind string
 	if json.Unmarshal(raw, &kind) != nil {
@@ -224,8 +224,8 @@ func (l *vectorList) nearest(v *View, accept func(id uint32) bool) ([]vectors.Ne
 	return slices.DeleteFunc(found, func(n vectors.Neighbor) bool { return !l.reached(n) }), nil
 }
 
-// reached reports whether a neighbor is near enough. Distances are the smaller
-// the nearer, everything else is the larger.
+// reached reports whether a neighbor is near enough. Smaller distances are nearer; for all
+// other measures larger values are nearer.
 func (l *vectorList) reached(n vectors.Neighbor) bool {
 	least := *l.threshold.Value
 	switch {

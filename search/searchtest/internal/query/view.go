@@ -13,32 +13,31 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/vectors"
 )
 
-// View is what searches see of an index: its visible documents in the order in
-// which they were written, and what was made of them to find them by. It is made
-// by the first search and brought up to date by the next ones, so writing costs
-// nothing for it but a note of what was written.
+// View is the data of an index for searches: its visible documents in the order of writing,
+// and search structures built from them. The first search builds it and later ones update it,
+// so a write only appends to a list.
 //
-// Searches hold mu for reading while they run, and for writing while they catch
-// up. It is locked before the mu of the index.
+// Searches hold mu for reading while they run, and for writing while they update the view. mu
+// is locked before the mu of the index.
 type View struct {
 	mu sync.RWMutex
 
-	rows   []row             // by id; those that were replaced or deleted are empty
+	rows   []row             // by id; replaced and deleted documents leave empty rows
 	byKey  map[string]uint32 // ids
 	nextID uint32
 	gone   int // empty rows
 	keys   keyOrder
-	age    int // how often everything was thrown away
+	age    int // how often all search structures were dropped
 
-	// Made by the first search that needs them, of the rows there are.
-	schema     *schema.Index // that they were made by
+	// Built from the rows by the first search that needs them.
+	schema     *schema.Index // the definition for which they were built
 	text       *textindex.Index
-	synonyms   string // the versions of the synonym maps in text
+	synonyms   string // versions of the synonym maps in text
 	suggesters map[string]*suggester
 	vectors    map[*stored.Field]*vectors.Index // of fields at the top level
 }
 
-// suggester is a text index for suggestions, and what goes into it.
+// suggester is a text index for suggestions, with its source fields.
 type suggester struct {
 	*textindex.Suggester
 	fields []schema.TextField
@@ -58,36 +57,35 @@ type row struct {
 	data []byte // nil if it is gone
 }
 
-// mostIDs is how many ids a view gives away before it starts anew.
+// mostIDs is the number of ids after which a view is rebuilt.
 const mostIDs = 1 << 31
 
-// Write is a document that searches see from now on, or one that they do not see any
-// more.
+// Write is a document that becomes visible to searches, or its deletion.
 type Write struct {
 	Key    string
 	Data   []byte // in stored form, nil if it was deleted
 	Serial uint64 // of the write
 }
 
-// Writes are what an index tells its view.
+// Writes are the changes that an index passes to its view.
 type Writes struct {
 	Schema *schema.Index
-	List   []Write // what was written since the last time, in order
-	All    bool    // List is all documents there are, in no order
+	List   []Write // writes since the last update, in order
+	All    bool    // List has all documents, in no order
 }
 
-// Read runs a search on the view. news brings what the view has not seen, or
-// everything: it must if all is true. prepare makes what the search needs and is
-// alone while it does; search runs beside others. Neither may keep the view;
-// documents may be kept.
+// Read runs a search on the view. news returns the writes since the last update, or all
+// documents; it must return all if its argument is true. prepare builds what the search
+// needs, under the exclusive lock. search runs concurrently with other searches. Neither may
+// keep the view, but they may keep documents.
 func (v *View) Read(news func(all bool) Writes, prepare func(v *View) *reply.Error, search func(v *View)) *reply.Error {
 	for {
 		age, err := v.prepared(news, prepare)
 		if err != nil {
 			return err
 		}
-		// Another search may catch up in between. That only makes what this one
-		// sees newer, unless it has thrown away what was prepared.
+		// Another search may update the view in between. Then this one sees newer documents,
+		// unless the structures that were prepared have been dropped.
 		v.mu.RLock()
 		if v.age == age {
 			defer v.mu.RUnlock()
@@ -98,7 +96,7 @@ func (v *View) Read(news func(all bool) Writes, prepare func(v *View) *reply.Err
 	}
 }
 
-// prepared brings the view up to date and prepares it for a search.
+// prepared updates the view and prepares it for a search.
 func (v *View) prepared(news func(all bool) Writes, prepare func(v *View) *reply.Error) (age int, err *reply.Error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -106,7 +104,7 @@ func (v *View) prepared(news func(all bool) Writes, prepare func(v *View) *reply
 	return v.age, prepare(v)
 }
 
-// catchUp brings the view up to date. v.mu must be held.
+// catchUp applies news to the view. v.mu must be held.
 func (v *View) catchUp(news Writes) {
 	if news.Schema != v.schema {
 		v.schema = news.Schema
@@ -122,13 +120,13 @@ func (v *View) catchUp(news Writes) {
 	v.compact()
 }
 
-// drop throws away what was made of the documents.
+// drop removes all search structures.
 func (v *View) drop() {
 	v.text, v.suggesters, v.vectors = nil, nil, nil
 	v.age++
 }
 
-// startAnew makes the view of all documents, in the order of writing.
+// startAnew rebuilds the view from all documents, in the order of writing.
 func (v *View) startAnew(all []Write) {
 	v.rows, v.byKey = make([]row, 0, len(all)), make(map[string]uint32, len(all))
 	v.nextID, v.gone, v.keys = 0, 0, keyOrder{}
@@ -139,7 +137,7 @@ func (v *View) startAnew(all []Write) {
 	}
 }
 
-// take takes in one write.
+// take applies one write.
 func (v *View) take(w *Write) {
 	old, found := v.byKey[w.Key]
 	if found {
@@ -159,7 +157,7 @@ func (v *View) take(w *Write) {
 	v.put(id, w.Data)
 }
 
-// forget empties a row.
+// forget empties the row of an id and deletes it from all search structures.
 func (v *View) forget(id uint32) {
 	if i, found := v.place(id); found {
 		v.rows[i].data = nil
@@ -176,7 +174,7 @@ func (v *View) forget(id uint32) {
 	}
 }
 
-// put adds a document to whatever was made.
+// put adds a document to all search structures.
 func (v *View) put(id uint32, data []byte) {
 	if v.text != nil {
 		v.text.Put(id, v.schema.Document(data))
@@ -189,7 +187,7 @@ func (v *View) put(id uint32, data []byte) {
 	}
 }
 
-// compact removes empty rows when half of all are.
+// compact removes empty rows if more than half of all rows are empty, and at least 1000.
 func (v *View) compact() {
 	if v.gone <= 1000 || 2*v.gone <= len(v.rows) {
 		return
@@ -201,13 +199,13 @@ func (v *View) compact() {
 
 // place finds a row by its id.
 func (v *View) place(id uint32) (int, bool) {
-	if int(id) < len(v.rows) && v.rows[id].id == id { // nothing was removed before it
+	if int(id) < len(v.rows) && v.rows[id].id == id { // no row before it was removed
 		return int(id), true
 	}
 	return slices.BinarySearchFunc(v.rows, id, func(r row, id uint32) int { return cmp.Compare(r.id, id) })
 }
 
-// document returns a document by its id, nil if it is gone.
+// document returns a document by its id, nil if it was deleted.
 func (v *View) document(id uint32) []byte {
 	if i, found := v.place(id); found {
 		return v.rows[i].data
@@ -235,7 +233,7 @@ func putVector(x *vectors.Index, f *stored.Field, id uint32, data []byte) {
 	}
 }
 
-// needText makes the text index.
+// needText builds the text index.
 func (v *View) needText(config textindex.Config) {
 	v.text = textindex.New(config)
 	v.all(func(id uint32, data []byte) { v.text.Put(id, v.schema.Document(data)) })
@@ -259,7 +257,7 @@ func (v *View) needSuggester(name string, fields []schema.TextField, words analy
 	return s
 }
 
-// needVectors makes the index of a vector field.
+// needVectors returns the index of a vector field and builds it if necessary.
 func (v *View) needVectors(f *stored.Field, metric vectors.Metric) (*vectors.Index, error) {
 	if x := v.vectors[f]; x != nil {
 		return x, nil

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// keyOrder has the keys of a view in order, for walks that go through an index by its keys, a page after another:
-// each page begins where the one before has ended, and looks at no document before it. It is made by the first page.
+// keyOrder is the sorted list of keys of a view, for walks through an index by key, page by page. Each page begins
+// after the end of the previous one and reads no documents before it. The first page builds the list.
 type keyOrder struct {
-	all    []string // among them some that are gone; nil until it is made
-	recent []string // came since all was made, in order too, so that few keys do not have all of them copied
-	more   []string // came since recent was made, in no order
+	all    []string // sorted, may contain deleted keys; nil until it is built
+	recent []string // sorted, added after all was built, so that a few new keys do not copy all
+	more   []string // added after recent was sorted, in no order
 }
 
-// add takes in a key that is new, or was gone. There may never be another walk: so many keys that it would be as much
-// work to add them are not kept, and nor is the order, which the next walk makes anew.
+// add adds a key that is new or was deleted. If new keys exceed the list by 1000, the whole list is dropped, because
+// another walk may never come; the next walk would build it again.
 func (k *keyOrder) add(key string) {
 	if k.all == nil {
 		return
@@ -24,7 +24,7 @@ func (k *keyOrder) add(key string) {
 	}
 }
 
-// needKeys makes the keys, or brings them up to date. v.mu must be held for writing.
+// needKeys builds or updates the keys. v.mu must be held for writing.
 func (v *View) needKeys() {
 	k := &v.keys
 	if k.all == nil || len(k.all)+len(k.recent)+len(k.more) > 2*len(v.byKey)+1000 {
@@ -41,7 +41,7 @@ func (v *View) needKeys() {
 	}
 }
 
-// mergeKeys merges two sorted lists. A key that is in both, or twice in one, is in the result once.
+// mergeKeys merges two sorted lists without duplicates.
 func mergeKeys(a, b []string) []string {
 	merged := make([]string, 0, len(a)+len(b))
 	eachMerged(a, b, func(key string) bool {
@@ -51,8 +51,7 @@ func mergeKeys(a, b []string) []string {
 	return merged
 }
 
-// eachMerged calls f for each key of two sorted lists in order, once for those that are in both, or twice in one,
-// until it returns false.
+// eachMerged calls f for each distinct key of two sorted lists in order, until f returns false.
 func eachMerged(a, b []string, f func(key string) bool) {
 	last, any := "", false
 	for len(a) > 0 || len(b) > 0 {
@@ -71,7 +70,7 @@ func eachMerged(a, b []string, f func(key string) bool) {
 	}
 }
 
-// from calls f for each document from a key on, in the order of the keys, until it returns false.
+// from calls f for each document in the order of the keys, starting at key, until f returns false.
 func (v *View) from(key string, f func(id uint32, data []byte) bool) {
 	i, _ := slices.BinarySearch(v.keys.all, key)
 	j, _ := slices.BinarySearch(v.keys.recent, key)
@@ -81,8 +80,8 @@ func (v *View) from(key string, f func(id uint32, data []byte) bool) {
 	})
 }
 
-// of calls f for each document that has one of the keys, in the order of the ids. The keys are in no order, and may
-// be there twice.
+// of calls f for each document with one of the keys, in the order of the ids. keys may be unsorted and contain
+// duplicates.
 func (v *View) of(keys []string, f func(id uint32, data []byte)) {
 	var ids []uint32
 	for _, key := range keys {
