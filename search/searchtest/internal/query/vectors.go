@@ -214,8 +214,7 @@ func (p *searchPlan) planVectorQuery(q *vectorQuery) *reply.Error {
 	return nil
 }
 
-// nearest returns the neighbors of a list. accept says which documents may be
-// among them.
+// nearest returns the neighbors of a list, among the documents that accept allows.
 func (l *vectorList) nearest(v *View, accept func(id uint32) bool) ([]vectors.Neighbor, error) {
 	found, err := v.vectors[l.field].Search(l.query, l.k, accept)
 	if err != nil || l.threshold == nil {

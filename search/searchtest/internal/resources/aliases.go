@@ -11,9 +11,9 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
-// alias is a second name for an index. Documents are written and found by it,
-// and the definition of the index is read and updated by it; the index is not
-// deleted by it and texts are not analyzed.
+// alias is a second name for an index. Requests may use it to read and write documents, and
+// to read and update the definition of the index, but not to delete the index or to analyze
+// text.
 type alias struct {
 	shape.Resource
 	index string
@@ -26,7 +26,7 @@ var aliasShape = shape.Shape{TypeName: "Alias", Members: []shape.Property{
 
 func init() { aliasKind.offerAll() }
 
-// aliasKind is how aliases are kept.
+// aliasKind describes aliases.
 var aliasKind = (&resourceKind[*alias]{
 	set:     "aliases",
 	shape:   &aliasShape,
@@ -74,8 +74,8 @@ func parseAlias(s *Service, body []byte, version apiversion.Version) (*alias, *r
 		"' is being mapped to more than one index within the search service - '")
 }
 
-// badAlias refuses an alias that does not stand for an index. The reason ends
-// where the name of the service begins.
+// badAlias refuses an alias that does not stand for an index. The reason must end where the
+// name of the service follows.
 func (s *Service) badAlias(reason string) *reply.Error {
 	e := &reply.Error{Status: http.StatusBadRequest, Code: "InvalidRequestParameter", Message: reply.InvalidAlias}
 	e.Details = []reply.Detail{{
@@ -85,7 +85,7 @@ func (s *Service) badAlias(reason string) *reply.Error {
 	return e
 }
 
-// checkAlias checks that an alias stands for an index, and no index has its name.
+// checkAlias checks that the index of an alias exists and that no index has the alias's name.
 func checkAlias(s *Service, c *Catalog, next, _ *alias, _ routing.Route) *reply.Error {
 	if c.indexes[next.Name] != nil {
 		return nameTaken("alias", "Alias", next.Name, "an index has that name")
@@ -96,13 +96,13 @@ func checkAlias(s *Service, c *Catalog, next, _ *alias, _ routing.Route) *reply.
 	return nil
 }
 
-// aliasesOf returns the names of the aliases of an index, in order.
+// aliasesOf returns the sorted names of the aliases of an index.
 func (c *Catalog) aliasesOf(index string) []string {
 	return slices.DeleteFunc(sortedKeys(c.aliases), func(name string) bool { return c.aliases[name].index != index })
 }
 
-// indexName is the name of the index that a request is about, which names it
-// itself or by an alias. the lock of the service must be held.
+// indexName returns the name of the index of a request, which may contain an alias. The lock
+// of the service must be held.
 func (c *Catalog) indexName(rt routing.Route) string {
 	if a := c.aliases[rt.Index]; a != nil && rt.Version.Has(apiversion.Aliases) {
 		return a.index
@@ -110,7 +110,7 @@ func (c *Catalog) indexName(rt routing.Route) string {
 	return rt.Index
 }
 
-// definedIndex is indexName for the requests that read or update a definition.
+// definedIndex is indexName for requests that read or update a definition.
 func (s *Service) definedIndex(rt routing.Route) string {
 	s.lock.RLock()
 	defer s.lock.RUnlock()

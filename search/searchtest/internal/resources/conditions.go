@@ -7,15 +7,15 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
-// appendETag appends the member that carries an entity tag. Its quotes are part
-// of the value, so that it can be sent as an If-Match as it is.
+// appendETag appends the member with an entity tag. Its quotes are part of the value, so that
+// clients can send it unchanged as If-Match.
 func appendETag(dst []byte, etag string) []byte {
 	dst = append(dst, `"@odata.etag":`...)
 	dst = reply.AppendString(dst, `"`+etag+`"`)
 	return append(dst, ',')
 }
 
-// prefersMinimal reports whether the client wants no body back.
+// prefersMinimal reports whether the client asks for a reply without a body.
 func prefersMinimal(h http.Header) bool {
 	for _, value := range h.Values("Prefer") {
 		for preference := range strings.SplitSeq(value, ",") {
@@ -27,8 +27,8 @@ func prefersMinimal(h http.Header) bool {
 	return false
 }
 
-// conditionsHold reports whether If-Match and If-None-Match in h allow a change
-// of what has the entity tag etag now; "" means that there is nothing.
+// conditionsHold reports whether If-Match and If-None-Match in h allow a change. etag is the
+// current entity tag, "" if the definition does not exist.
 func conditionsHold(h http.Header, etag string) bool {
 	if match := h.Values("If-Match"); len(match) > 0 && !matches(match, etag) {
 		return false
@@ -39,8 +39,8 @@ func conditionsHold(h http.Header, etag string) bool {
 	return true
 }
 
-// matches reports whether one of the tags of a header is etag. Weak and strong
-// tags are the same: the service sends weak ones in headers and strong ones in
+// matches reports whether one of the tags of a header is etag. It ignores the difference of
+// weak and strong tags, because the service sends weak ones in headers and strong ones in
 // bodies.
 func matches(values []string, etag string) bool {
 	if etag == "" {

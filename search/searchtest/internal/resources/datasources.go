@@ -11,7 +11,7 @@ import (
 
 func init() { dataSourceKind.offerAll() }
 
-// dataSourceKind is how data sources are kept. Nothing connects to them.
+// dataSourceKind describes data sources. The emulator never connects to them.
 var dataSourceKind = (&resourceKind[*definition]{
 	set:     "datasources",
 	shape:   &dataSourceShape,
@@ -30,7 +30,7 @@ var dataSourceShape = shape.Shape{TypeName: "DataSource", Members: []shape.Prope
 	shape.Text("type").Must(),
 	shape.Text("subtype").When(apiversion.RetiredMembers),
 	shape.ObjectOf("credentials", &shape.Shape{TypeName: "DataSourceCredentials", Members: []shape.Property{
-		shape.Text("connectionString").Hidden(nil), // recorded: never shown, not even after the creation
+		shape.Text("connectionString").Hidden(nil), // recorded: never shown, not even in the reply to its creation
 	}}).Must(),
 	shape.ObjectOf("container", &shape.Shape{TypeName: "DataContainer", Members: []shape.Property{
 		shape.Text("name").Must(),
@@ -53,7 +53,7 @@ var dataSourceShape = shape.Shape{TypeName: "DataSource", Members: []shape.Prope
 	shape.Texts("indexerPermissionOptions").When(apiversion.PermissionFilters),
 }}
 
-// unchanged stands in an update for the connection string that there is.
+// unchanged is the placeholder in an update for the current connection string.
 const unchanged = "<unchanged>"
 
 func parseDataSource(_ *Service, body []byte, version apiversion.Version) (*definition, *reply.Error) {
@@ -67,7 +67,7 @@ func parseDataSource(_ *Service, body []byte, version apiversion.Version) (*defi
 	return d, p.RefuseFirst(faults)
 }
 
-// keepConnection takes the connection string over that an update leaves as it is.
+// keepConnection copies the current connection string to an update without one.
 func keepConnection(_ *Service, _ *Catalog, next, current *definition, rt routing.Route) *reply.Error {
 	credentials := next.Object.Object("credentials")
 	given := credentials.Str("connectionString")

@@ -15,13 +15,13 @@ import (
 
 func init() { indexerKind.offerAll() }
 
-// indexer is an indexer with what has happened to it. The emulator does not run it.
+// indexer is an indexer with its history. The emulator does not run it.
 type indexer struct {
 	shape.Resource
-	executions []execution // the latest first, guarded by the lock of the service
+	executions []execution // latest first, guarded by the lock of the service
 }
 
-// indexerKind is how indexers are kept.
+// indexerKind describes indexers.
 var indexerKind = (&resourceKind[*indexer]{
 	set:     "indexers",
 	shape:   &indexerShape,
@@ -32,7 +32,7 @@ var indexerKind = (&resourceKind[*indexer]{
 	service: "service",
 	parse:   parseIndexer,
 	keep:    checkIndexer,
-	// Recorded: for reading and for deleting alike.
+	// Recorded: the same refusal for reading and for deleting.
 	absent: noSuchIndexer,
 	gone:   true,
 }).in(func(c *Catalog) map[string]*indexer { return c.indexers })
@@ -82,7 +82,7 @@ func parseIndexer(_ *Service, body []byte, version apiversion.Version) (*indexer
 	x := &indexer{Resource: shape.Resource{Name: object.Str("name"), Object: object}}
 	for _, list := range []string{"fieldMappings", "outputFieldMappings"} {
 		for _, m := range object.Objects(list) {
-			if !m.Has("targetFieldName") { // documented: it equals the source
+			if !m.Has("targetFieldName") { // documented: it defaults to the source
 				m.Set("targetFieldName", m.Str("sourceFieldName"))
 			}
 		}
@@ -97,7 +97,7 @@ func parseIndexer(_ *Service, body []byte, version apiversion.Version) (*indexer
 	return x, p.RefuseFirst(faults)
 }
 
-// checkIndexer checks that what an indexer reads, writes and uses is there.
+// checkIndexer checks that the definitions which an indexer refers to exist.
 func checkIndexer(_ *Service, c *Catalog, next, current *indexer, rt routing.Route) *reply.Error {
 	if current != nil {
 		next.executions = current.executions
@@ -111,7 +111,7 @@ func checkIndexer(_ *Service, c *Catalog, next, current *indexer, rt routing.Rou
 		{"a skillset", next.Object.Str("skillsetName"), !next.Object.Has("skillsetName") || c.skillsets[next.Object.Str("skillsetName")] != nil},
 	} {
 		if !use.there {
-			// Recorded of data sources, without a full stop.
+			// Recorded for data sources, without a full stop.
 			return &reply.Error{Status: http.StatusBadRequest, Message: "This indexer refers to " + use.noun + " '" + use.name + "' that doesn't exist"}
 		}
 	}

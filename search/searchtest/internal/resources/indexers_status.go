@@ -23,24 +23,23 @@ func init() {
 	offer("indexerStatus", 0, false, (*Service).indexerStatus, "GET /indexers/{name}/search.status", "GET /indexers/{name}/status")
 }
 
-// execution is something that an indexer has done.
+// execution is an entry in the history of an indexer.
 type execution struct {
-	status string // "reset", or "transientFailure" of a run, which the emulator cannot do
+	status string // "reset", or "transientFailure" for a run, which the emulator cannot do
 	time   time.Time
 }
 
-// keptExecutions is how many of its executions the service shows of an indexer.
+// keptExecutions is the number of executions in the status of an indexer.
 const keptExecutions = 50
 
-// runDelay is how long after the request the status has a run. Recorded: at once it
-// has none.
+// runDelay is the time between a request to run and the run in the status. Recorded: the
+// status does not show a run at once.
 const runDelay = time.Second
 
-// notRun is what the status says of a run.
+// notRun is the error message of a run in the status.
 const notRun = "searchtest does not run indexers: no document was read or indexed."
 
-// at calls change for the indexer of the request, under the lock, and answers with
-// status if there is one.
+// at calls change for the indexer of the request, under the lock, and answers with status.
 func (s *Service) at(w http.ResponseWriter, r *http.Request, rt routing.Route, status int, change func(x *indexer)) {
 	s.lock.Lock()
 	x := s.indexers[rt.Name]
@@ -56,8 +55,8 @@ func (s *Service) at(w http.ResponseWriter, r *http.Request, rt routing.Route, s
 	w.WriteHeader(status)
 }
 
-// runIndexer answers POST …/search.run. The reply is that of the service; the run
-// fails a moment later, so that whoever waits for its end sees why there was none.
+// runIndexer answers POST …/search.run as the service does. The run fails after runDelay, so
+// that a program that waits for its end gets the reason.
 func (s *Service) runIndexer(w http.ResponseWriter, r *http.Request, rt routing.Route) {
 	s.at(w, r, rt, http.StatusAccepted, func(x *indexer) {
 		x.executions = slices.Insert(x.executions, 0, execution{"transientFailure", time.Now().Add(runDelay)})
@@ -85,8 +84,8 @@ func (s *Service) resetDocuments(w http.ResponseWriter, r *http.Request, rt rout
 	s.marked(w, r, rt, &resetDocumentsShape)
 }
 
-// marked answers a request that says what the next run does, which there is none of:
-// what it says is checked.
+// marked answers a request with parameters for the next run. It only checks the parameters,
+// because there is never a run.
 func (s *Service) marked(w http.ResponseWriter, r *http.Request, rt routing.Route, sh *shape.Shape) {
 	body, err := readAll(r)
 	if err == nil && len(body) > 0 {
@@ -118,7 +117,7 @@ func (s *Service) indexerStatus(w http.ResponseWriter, r *http.Request, rt routi
 	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.Version, "IndexerExecutionInfo"))
 	body = append(body, `"name":`...)
 	body = reply.AppendString(body, x.Name)
-	// Recorded: running means well, also of one that has never run.
+	// Recorded: running means healthy, even if the indexer never ran.
 	body = append(body, `,"status":"running","lastResult":`...)
 	if len(executions) > 0 {
 		body = executions[0].appendTo(body, rt.Version)
@@ -134,7 +133,7 @@ func (s *Service) indexerStatus(w http.ResponseWriter, r *http.Request, rt routi
 	}
 	ran := slices.ContainsFunc(executions, func(e execution) bool { return e.status != "reset" })
 	switch {
-	case ran: // of the published example
+	case ran: // from the published example
 		body = append(body, `],"limits":{"maxRunTime":"PT22H","maxDocumentExtractionSize":256000000,"maxDocumentContentCharactersToExtract":4000000}}`...)
 	case len(executions) > 0: // recorded
 		body = append(body, `],"limits":null}`...)
@@ -144,7 +143,7 @@ func (s *Service) indexerStatus(w http.ResponseWriter, r *http.Request, rt routi
 	reply.WriteJSON(w, r, http.StatusOK, body)
 }
 
-// appendTo appends an execution of a status.
+// appendTo appends the execution to a status.
 func (e execution) appendTo(dst []byte, version apiversion.Version) []byte {
 	dst = append(dst, `{"status":`...)
 	dst = reply.AppendString(dst, e.status)

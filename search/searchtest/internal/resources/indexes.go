@@ -13,7 +13,7 @@ import (
 
 func init() { indexKind.offerAll() }
 
-// indexKind is how indexes are kept. They are found by their current definition.
+// indexKind describes indexes, by their current definitions.
 var indexKind = &resourceKind[*schema.Index]{
 	set:     "indexes",
 	shape:   &schema.Shape,
@@ -53,8 +53,7 @@ func parseIndex(s *Service, body []byte, version apiversion.Version) (*schema.In
 	return sc, nil
 }
 
-// keepIndex puts an index into the catalog, or gives the one there is another
-// definition.
+// keepIndex adds an index to the catalog, or replaces the definition of an existing one.
 func keepIndex(s *Service, c *Catalog, next, current *schema.Index, rt routing.Route) *reply.Error {
 	downtime, err := downtimeAllowed(rt)
 	if err != nil {
@@ -100,8 +99,8 @@ func (s *Service) AddIndex(body []byte, version apiversion.Version) (*schema.Ind
 	return create(s, indexKind, body, version)
 }
 
-// RestoreIndex puts an index of a snapshot into a catalog, without documents. It may name
-// synonym maps that are not there.
+// RestoreIndex adds an index of a snapshot to a catalog, without documents. It may refer to
+// synonym maps that do not exist.
 func (s *Service) RestoreIndex(c *Catalog, definition []byte, version apiversion.Version) (*store.Index, *reply.Error) {
 	sc, err := parseIndex(s, definition, version)
 	if err != nil {
@@ -131,7 +130,7 @@ func downtimeAllowed(rt routing.Route) (bool, *reply.Error) {
 	}
 }
 
-// LookupIndex finds an index by its name.
+// LookupIndex returns an index by its name.
 func (s *Service) LookupIndex(name string) (*store.Index, bool) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -139,15 +138,14 @@ func (s *Service) LookupIndex(name string) (*store.Index, bool) {
 	return ix, ok
 }
 
-// RequestedIndex finds the index that a request on documents is about, by its
-// name or by that of an alias.
+// RequestedIndex returns the index of a request on documents, by its name or by an alias.
 func (s *Service) RequestedIndex(rt routing.Route) (*store.Index, *reply.Error) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
 	ix, ok := s.indexes[s.indexName(rt)]
 	if !ok {
-		// Reported by users of all versions, in words unlike those of the
-		// requests on definitions.
+		// Users of all versions report this text, which differs from that of requests on
+		// definitions.
 		return nil, &reply.Error{
 			Status:  http.StatusNotFound,
 			Message: "The index '" + rt.Index + "' for service '" + s.Name + "' was not found.",
@@ -156,5 +154,5 @@ func (s *Service) RequestedIndex(rt routing.Route) (*store.Index, *reply.Error) 
 	return ix, nil
 }
 
-// NoSuchIndex is the refusal of a request on an index that does not exist.
+// NoSuchIndex returns the refusal of a request on an index that does not exist.
 func (s *Service) NoSuchIndex(name string) *reply.Error { return indexKind.missing(s, name) }

@@ -76,15 +76,15 @@ func (s *Service) listIndexStatistics(w http.ResponseWriter, r *http.Request, rt
 	reply.WriteJSON(w, r, http.StatusOK, appendNextLink(append(body, ']'), next))
 }
 
-// counter is one of the counters of the service.
+// counter is one of the counters in the service statistics.
 type counter struct {
 	name  string
 	usage int64
 	needs apiversion.Capability
 }
 
-// serviceStatistics answers GET /servicestats. The emulator has no tiers and
-// announces no quotas. The limits are those that it keeps to.
+// serviceStatistics answers GET /servicestats. The emulator has no tiers and reports no
+// quotas. The limits are those that it enforces.
 func (s *Service) serviceStatistics(w http.ResponseWriter, r *http.Request, rt routing.Route) {
 	now := time.Now()
 	s.lock.RLock()

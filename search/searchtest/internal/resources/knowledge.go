@@ -23,8 +23,8 @@ func init() {
 	offer("retrieve", apiversion.KnowledgeBases, true, notServed("retrieval from knowledge bases"), "POST /knowledgebases/{name}/retrieve")
 }
 
-// knowledgeSourceKind is how knowledge sources are kept. Those that ingest make no
-// index, indexer, data source and skillset.
+// knowledgeSourceKind describes knowledge sources. Sources that ingest data create no index,
+// indexer, data source or skillset.
 var knowledgeSourceKind = (&resourceKind[*definition]{
 	set:     "knowledgesources",
 	shape:   &knowledgeSourceShape,
@@ -39,7 +39,7 @@ var knowledgeSourceKind = (&resourceKind[*definition]{
 	remove:  knowledgeSourceUnused,
 }).in(func(c *Catalog) map[string]*definition { return c.knowledgeSources })
 
-// knowledgeBaseKind is how knowledge bases are kept.
+// knowledgeBaseKind describes knowledge bases.
 var knowledgeBaseKind = (&resourceKind[*definition]{
 	set:     "knowledgebases",
 	shape:   &knowledgeBaseShape,
@@ -53,7 +53,7 @@ var knowledgeBaseKind = (&resourceKind[*definition]{
 	keep:    checkKnowledgeBase,
 }).in(func(c *Catalog) map[string]*definition { return c.knowledgeBases })
 
-// What a source has besides depends on its kind and is kept as it came.
+// Other members of a source depend on its kind and are stored unchecked.
 var knowledgeSourceShape = shape.Shape{TypeName: "KnowledgeSource", Open: true, Members: []shape.Property{
 	shape.Text("name").Must(),
 	shape.Text("kind").Must(),
@@ -68,7 +68,7 @@ var knowledgeBaseShape = shape.Shape{TypeName: "KnowledgeBase", Open: true, Memb
 	shape.ObjectOf("encryptionKey", &schema.EncryptionKey),
 }}
 
-// knowledgeSourceKinds are those of all versions.
+// knowledgeSourceKinds are the kinds of all versions.
 var knowledgeSourceKinds = strings.Fields(`
 azureBlob fabricDataAgent fabricOntology file indexedOneLake indexedSharePoint indexedSql mcpServer remoteSharePoint searchIndex
 web workIQ
@@ -93,7 +93,7 @@ func parseKnowledgeSource(_ *Service, body []byte, version apiversion.Version) (
 	return &definition{shape.Resource{Name: name, Object: object}}, nil
 }
 
-// sourceIndex is the index that a knowledge source reads, "" if it names none.
+// sourceIndex returns the index that a knowledge source reads, "" if it names none.
 func sourceIndex(source *shape.Object) string {
 	parameters, _ := source.Others.Get("searchIndexParameters").(*shape.Members)
 	name, _ := parameters.Get("searchIndexName").(string)
@@ -111,7 +111,7 @@ func checkKnowledgeSource(_ *Service, c *Catalog, next, current *definition, rt 
 	return nil
 }
 
-// knowledgeSourceUnused refuses to remove a source that bases name.
+// knowledgeSourceUnused refuses to remove a source that a knowledge base names.
 func knowledgeSourceUnused(s *Service, c *Catalog, name string) *reply.Error {
 	var users []string
 	for _, base := range sortedKeys(c.knowledgeBases) {
@@ -155,8 +155,8 @@ func checkKnowledgeBase(_ *Service, c *Catalog, next, _ *definition, rt routing.
 	return nil
 }
 
-// knowledgeSourceStatus answers GET /knowledgesources('x')/status: of a source that
-// has taken in nothing.
+// knowledgeSourceStatus answers GET /knowledgesources('x')/status, for a source that has
+// ingested nothing.
 func (s *Service) knowledgeSourceStatus(w http.ResponseWriter, r *http.Request, rt routing.Route) {
 	s.lock.RLock()
 	source := s.knowledgeSources[rt.Name]
@@ -173,7 +173,7 @@ func (s *Service) knowledgeSourceStatus(w http.ResponseWriter, r *http.Request, 
 	reply.WriteJSON(w, r, http.StatusOK, body)
 }
 
-// notServed refuses the requests for something that the service can do.
+// notServed refuses the requests for a feature that is not emulated.
 func notServed(what string) Handler {
 	return func(_ *Service, w http.ResponseWriter, r *http.Request, _ routing.Route) {
 		reply.WriteError(w, r, reply.NotEmulated(what))

@@ -11,12 +11,11 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 )
 
-// mostOnPage is how many definitions a page of a list has if the request asks for no
-// number, and at most.
+// mostOnPage is the default and maximum number of definitions in a page of a list.
 const mostOnPage = 3000
 
-// pageOf returns those of the names that a list shows, which are in order, and the
-// address of the next page, "" if there is none. Versions without pages show all.
+// pageOf returns the names for a page of a list, from sorted names, and the address of the
+// next page, "" if there is none. Versions without pages get all names.
 func pageOf(r *http.Request, rt routing.Route, names []string) (page []string, next string, err *reply.Error) {
 	if !rt.Version.Has(apiversion.ListPages) {
 		return names, "", nil
@@ -49,8 +48,8 @@ func pageOf(r *http.Request, rt routing.Route, names []string) (page []string, n
 	return page, reply.BaseURL(r) + r.URL.EscapedPath() + "?" + rt.Query.Encode(), nil
 }
 
-// appendNextLink ends the object of a list, with the address of the next page if there
-// is one.
+// appendNextLink ends the object of a list, with the address of the next page unless next is
+// "".
 func appendNextLink(dst []byte, next string) []byte {
 	if next != "" {
 		dst = append(dst, `,"@odata.nextLink":`...)

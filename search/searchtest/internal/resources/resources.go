@@ -1,5 +1,5 @@
-// Package resources is for definitions: of indexes, with their documents, synonym maps, aliases, data sources,
-// skillsets, indexers, knowledge sources and knowledge bases. It answers the requests about them.
+// Package resources keeps the definitions of a service and answers the requests about them: indexes with their
+// documents, synonym maps, aliases, data sources, skillsets, indexers, knowledge sources and knowledge bases.
 package resources
 
 import (
@@ -18,21 +18,20 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
-// What all kinds of definitions have in common is in this file and in
-// resources_serve.go; a new kind is one file, as datasources.go, and its name in
-// catalog, newCatalog and listedKinds.
+// This file and serve.go have the code that all kinds of definitions share. A new kind needs
+// one file, such as datasources.go, and its name in Catalog, NewCatalog and ListedKinds.
 
-// definition is a resource that is nothing but its definition.
+// definition is a resource without any state besides its definition.
 type definition struct{ shape.Resource }
 
-// ListedKinds are the kinds but indexes, in the order in which a snapshot has them:
-// what others need comes first.
+// ListedKinds are the kinds except indexes, in the order of a snapshot: a kind comes after
+// those that it refers to.
 var ListedKinds = []ListedKind{synonymMapKind, aliasKind, dataSourceKind, skillsetKind, indexerKind, knowledgeSourceKind, knowledgeBaseKind}
 
-// ListedKind is what a snapshot needs of a kind.
+// ListedKind is the part of a kind that snapshots use.
 type ListedKind interface {
 	SnapshotName() string
-	AlwaysSaved() bool // as an empty list, if there are none
+	AlwaysSaved() bool // written even if there are none, as an empty list
 	list(c *Catalog) []*shape.Resource
 	Restore(s *Service, c *Catalog, definition []byte) *reply.Error
 }
@@ -40,13 +39,13 @@ type ListedKind interface {
 func (k *resourceKind[T]) SnapshotName() string { return strings.ToLower(k.plural[:1]) + k.plural[1:] }
 func (k *resourceKind[T]) AlwaysSaved() bool    { return k.set == "synonymmaps" || k.set == "aliases" }
 
-// described is what is kept: something with a definition in it.
+// described is a resource with a definition.
 type described interface {
 	comparable
 	Base() *shape.Resource
 }
 
-// Catalog is everything that a service keeps by name.
+// Catalog is everything that a service keeps, by name.
 type Catalog struct {
 	indexes     map[string]*store.Index
 	synonymMaps map[string]*synonymMap
@@ -56,24 +55,24 @@ type Catalog struct {
 	dataSources, skillsets, knowledgeSources, knowledgeBases map[string]*definition
 }
 
-// Service keeps what a service keeps by name. All methods may be called from any number
-// of goroutines.
+// Service keeps a Catalog and answers the requests about it. All methods may be called from
+// any number of goroutines.
 type Service struct {
 	Name           string // of the service, in messages
-	StrictAnalysis bool   // indexes with analysis that is not emulated are refused
+	StrictAnalysis bool   // refuses indexes with text analysis that is not emulated
 	Stored         store.Options
 
-	etags   atomic.Uint64 // the last number given out by newETag
+	etags   atomic.Uint64 // the last number used by newETag
 	lock    sync.RWMutex  // guards catalog
 	Catalog               // indexes, synonym maps and so on
 }
 
-// NewService returns a service that keeps nothing yet.
+// NewService returns a service with an empty catalog.
 func NewService(name string, strictAnalysis bool, stored store.Options) *Service {
 	return &Service{Name: name, StrictAnalysis: strictAnalysis, Stored: stored, Catalog: NewCatalog()}
 }
 
-// Operation is an operation and what answers it.
+// Operation is an operation with its handler.
 type Operation struct {
 	routing.Operation
 	Serve Handler
@@ -82,7 +81,7 @@ type Operation struct {
 // Handler answers the requests for an operation.
 type Handler func(s *Service, w http.ResponseWriter, r *http.Request, rt routing.Route)
 
-// Operations are the operations on what is kept. Each file appends its operations in an init function.
+// Operations are the operations on definitions. Each file with a handler appends them in an init function.
 var Operations []Operation
 
 // offer adds an operation. It gets no constant in package searchtest: faults scripts write its name as text.
@@ -90,7 +89,7 @@ func offer(name string, needs apiversion.Capability, reads bool, serve Handler, 
 	Operations = append(Operations, Operation{routing.Operation{Name: name, Routes: routes, Needs: needs, Reads: reads}, serve})
 }
 
-// NewCatalog returns a catalog with nothing in it.
+// NewCatalog returns an empty catalog.
 func NewCatalog() Catalog {
 	return Catalog{
 		indexes: make(map[string]*store.Index), synonymMaps: make(map[string]*synonymMap), aliases: make(map[string]*alias), indexers: make(map[string]*indexer),
@@ -99,45 +98,45 @@ func NewCatalog() Catalog {
 	}
 }
 
-// resourceKind is what the kinds differ in.
+// resourceKind describes a kind of definitions by the differences between kinds.
 type resourceKind[T described] struct {
 	set   string // the collection in addresses: "synonymmaps"
 	shape *shape.Shape
 
-	// title and plural are its nouns in the names of its operations: "Alias", "Aliases".
+	// title and plural are the nouns in the names of its operations: "Alias", "Aliases".
 	title, plural string
 	needs         apiversion.Capability // of its operations
-	// named, when set, returns the name of what a request reads or replaces; otherwise
-	// it is that of the address.
+	// named returns the name of the definition to read or replace. If nil, it is the name in
+	// the address.
 	named func(s *Service, rt routing.Route) string
 
-	// How messages call it. The service is not consistent.
+	// The nouns in messages. The service is not consistent.
 	noun    string // "synonym map"
-	compact string // in one word, where it says that there was none to delete
-	service string // what a service is called where there was none to read
-	lost    string // code of newer versions for that there was none to delete, "" for none
+	compact string // in one word, in the refusal to delete a missing definition
+	service string // the noun for the service in the refusal to read a missing definition
+	lost    string // code of newer versions for the refusal to delete a missing definition, "" for none
 
-	// parse reads and checks a definition as far as that takes no other.
+	// parse reads a definition and makes all checks that need no other definition.
 	parse func(s *Service, body []byte, version apiversion.Version) (T, *reply.Error)
-	// find returns what has that name, or nil.
+	// find returns the definition of that name, or nil.
 	find func(c *Catalog, name string) T
-	// names returns all names, in order.
+	// names returns all names, sorted.
 	names func(c *Catalog) []string
-	// keep checks next against everything else and puts it in the place of
-	// current, which is nil if it is new. rt is the request. For a kind with a table
-	// it only checks, and may be nil.
+	// keep checks next against all other definitions and replaces current with it; current is
+	// nil for a new definition. rt is the route of the request. For a kind with a table keep
+	// only checks, and may be nil.
 	keep func(s *Service, c *Catalog, next, current T, rt routing.Route) *reply.Error
-	// remove removes what has that name, if nothing else needs it. For a kind with a
-	// table it only checks, and may be nil.
+	// remove removes a definition unless another one refers to it. For a kind with a table
+	// it only checks, and may be nil.
 	remove func(s *Service, c *Catalog, name string) *reply.Error
 
-	// absent, when set, words the refusal to read what is not there, for a
-	// message that begins like no other.
+	// absent returns the refusal to read a missing definition, if the kind has its own text.
+	// It may be nil.
 	absent func(s *Service, name string) *reply.Error
-	gone   bool // absent words the refusal to delete it as well
+	gone   bool // absent is also the refusal to delete a missing definition
 }
 
-// in completes a kind whose definitions are all in one table of the catalog.
+// in completes a kind whose definitions are all in one map of the catalog.
 func (k *resourceKind[T]) in(table func(c *Catalog) map[string]T) *resourceKind[T] {
 	k.find = func(c *Catalog, name string) T { return table(c)[name] }
 	k.names = func(c *Catalog) []string { return sortedKeys(table(c)) }
@@ -178,7 +177,7 @@ func (k *resourceKind[T]) offerAll() {
 	}
 }
 
-// add puts the definition of something new into the catalog.
+// add adds a new definition to the catalog.
 func (k *resourceKind[T]) add(s *Service, c *Catalog, next T, rt routing.Route) *reply.Error {
 	var none T
 	if name := next.Base().Name; k.find(c, name) != none {
@@ -188,8 +187,8 @@ func (k *resourceKind[T]) add(s *Service, c *Catalog, next T, rt routing.Route) 
 	return k.keep(s, c, next, none, rt)
 }
 
-// put puts the definition in, new or in the place of the one there is, if the
-// conditions in h hold. It returns the status that says which of the two it was.
+// put adds a definition or replaces the current one, if the conditions in h hold. It returns
+// 201 for a new definition and otherwise 200 or 204.
 func (k *resourceKind[T]) put(s *Service, c *Catalog, next T, h http.Header, rt routing.Route) (int, *reply.Error) {
 	var none T
 	current, etag, status := k.find(c, next.Base().Name), "", http.StatusCreated
@@ -199,12 +198,12 @@ func (k *resourceKind[T]) put(s *Service, c *Catalog, next T, h http.Header, rt 
 	if !conditionsHold(h, etag) {
 		return 0, preconditionFailed()
 	}
-	// Before it is kept: indexes are read without a lock.
+	// Before keep, because indexes are read without a lock.
 	next.Base().ETag = s.newETag()
 	return status, k.keep(s, c, next, current, rt)
 }
 
-// drop removes what has that name if the conditions in h hold.
+// drop removes a definition if the conditions in h hold.
 func (k *resourceKind[T]) drop(s *Service, c *Catalog, name string, h http.Header, version apiversion.Version) *reply.Error {
 	var none T
 	current, etag := k.find(c, name), ""
@@ -213,12 +212,12 @@ func (k *resourceKind[T]) drop(s *Service, c *Catalog, name string, h http.Heade
 	}
 	switch {
 	case !conditionsHold(h, etag):
-		// Recorded: also for what is not there, If-Match goes first.
+		// Recorded: If-Match is checked first, even if the definition is missing.
 		return preconditionFailed()
 	case current == none && k.gone:
 		return k.absent(s, name)
 	case current == none:
-		// Recorded: not quite the words of the other operations.
+		// Recorded: the text differs slightly from that of other operations.
 		e := &reply.Error{
 			Status:  http.StatusNotFound,
 			Message: "No " + k.compact + " with the name '" + name + "' was found in a service named '" + s.Name + "'.",
@@ -231,7 +230,7 @@ func (k *resourceKind[T]) drop(s *Service, c *Catalog, name string, h http.Heade
 	return k.remove(s, c, name)
 }
 
-// list returns the definitions of all there are, by name.
+// list returns all definitions, sorted by name.
 func (k *resourceKind[T]) list(c *Catalog) []*shape.Resource {
 	names := k.names(c)
 	out := make([]*shape.Resource, len(names))
@@ -241,7 +240,7 @@ func (k *resourceKind[T]) list(c *Catalog) []*shape.Resource {
 	return out
 }
 
-// missing is the refusal to read what is not there.
+// missing returns the refusal to read a missing definition.
 func (k *resourceKind[T]) missing(s *Service, name string) *reply.Error {
 	if k.absent != nil {
 		return k.absent(s, name)
@@ -252,7 +251,7 @@ func (k *resourceKind[T]) missing(s *Service, name string) *reply.Error {
 	}
 }
 
-// restore puts a definition of a snapshot into a catalog.
+// Restore adds a definition of a snapshot to a catalog.
 func (k *resourceKind[T]) Restore(s *Service, c *Catalog, definition []byte) *reply.Error {
 	next, err := k.parse(s, definition, apiversion.All())
 	if err != nil {
@@ -261,8 +260,8 @@ func (k *resourceKind[T]) Restore(s *Service, c *Catalog, definition []byte) *re
 	return k.add(s, c, next, routing.Route{Version: apiversion.All()})
 }
 
-// nameTaken is the refusal to create something whose name is in use. typ is its
-// noun as a part of a code.
+// nameTaken returns the refusal to create a definition whose name is in use. typ is its noun
+// in the code.
 func nameTaken(noun, typ, name, why string) *reply.Error {
 	reason := "Cannot create " + noun + " '" + name + "' because " + why + "."
 	return &reply.Error{
@@ -286,8 +285,8 @@ func create[T described](s *Service, k *resourceKind[T], body []byte, version ap
 	return next, nil
 }
 
-// Everything is what is kept at one moment: the indexes by name, and the definitions of
-// each of ListedKinds.
+// Everything returns the state at one moment: the indexes sorted by name, and the definitions
+// of each of ListedKinds.
 func (s *Service) Everything() (indexes []*store.Index, lists [][]*shape.Resource) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -300,20 +299,20 @@ func (s *Service) Everything() (indexes []*store.Index, lists [][]*shape.Resourc
 	return indexes, lists
 }
 
-// Replace replaces everything.
+// Replace replaces the catalog.
 func (s *Service) Replace(c Catalog) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.Catalog = c
 }
 
-// newETag returns a new entity tag in the bare form, for example
-// `0x8D84B88FBE4789D`: quotes and the W/ of the header are the caller's.
+// newETag returns a new entity tag in the bare form, such as `0x8D84B88FBE4789D`. The caller
+// adds quotes and the W/ of the header.
 func (s *Service) newETag() string {
-	// Real tags are the time in ticks. Ours count up, so that runs are
-	// repeatable and two changes in one instant of a synctest bubble differ.
+	// Tags of the service are times in ticks. These are counters, so runs are repeatable and
+	// two changes at the same instant of a synctest bubble differ.
 	return fmt.Sprintf("0x8D%013X", 0x84B88FBE40000+s.etags.Add(1))
 }
 
-// sortedKeys returns the keys of m in order.
+// sortedKeys returns the sorted keys of m.
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

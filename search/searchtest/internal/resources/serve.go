@@ -13,8 +13,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
-// serve answers the requests on the definitions of the kind. Routing saw to it that
-// the method is one that the address has.
+// serve answers the requests on the definitions of the kind. Routing has checked that the
+// address allows the method.
 func (k *resourceKind[T]) serve(s *Service, w http.ResponseWriter, r *http.Request, rt routing.Route) {
 	name := rt.Index + rt.Name // "" for the collection
 	if k.named != nil && r.Method != http.MethodDelete {
@@ -64,8 +64,8 @@ func putResource[T described](s *Service, w http.ResponseWriter, r *http.Request
 	}
 }
 
-// replaceResource creates or replaces what has that name by what the body of r
-// says, and returns it with the status that says which of the two it was.
+// replaceResource creates or replaces a definition from the body of r. It returns the
+// definition and the status.
 func replaceResource[T described](s *Service, r *http.Request, rt routing.Route, name string, k *resourceKind[T]) (*shape.Resource, int, *reply.Error) {
 	body, err := readAll(r)
 	if err != nil {
@@ -87,13 +87,13 @@ func replaceResource[T described](s *Service, r *http.Request, rt routing.Route,
 	return next.Base(), status, err
 }
 
-// withName returns a definition with the name of the address if it has none: published
-// examples leave it out.
+// withName adds the name of the address to a definition without one. Published examples leave
+// it out.
 func withName(body []byte, name string) []byte {
 	var members map[string]json.RawMessage
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\ufeff")), " \t\r\n")
 	if json.Unmarshal(trimmed, &members) != nil || trimmed[0] != '{' {
-		return body // for the parser to refuse
+		return body // the parser will refuse it
 	}
 	if _, found := members["name"]; found {
 		return body
@@ -119,7 +119,7 @@ func getResource[T described](s *Service, w http.ResponseWriter, r *http.Request
 	writeResource(w, r, rt, k.set, found.Base(), http.StatusOK)
 }
 
-// listResources answers GET /indexes, by name.
+// listResources answers GET /indexes, sorted by name.
 func listResources[T described](s *Service, w http.ResponseWriter, r *http.Request, rt routing.Route, k *resourceKind[T]) {
 	chosen, err := selectedMembers(rt, k.shape)
 	if err != nil {
@@ -179,7 +179,7 @@ func readAll(r *http.Request) ([]byte, *reply.Error) {
 	return body, nil
 }
 
-// selectedMembers reads $select of a list: nil means everything.
+// selectedMembers reads $select of a list. Nil means all members.
 func selectedMembers(rt routing.Route, sh *shape.Shape) ([]string, *reply.Error) {
 	text := strings.TrimSpace(rt.Query.Get("$select"))
 	if text == "" {
@@ -202,7 +202,7 @@ func selectedMembers(rt routing.Route, sh *shape.Shape) ([]string, *reply.Error)
 	return chosen, nil
 }
 
-// writeResource answers with a definition. set is the collection that it is in.
+// writeResource answers with a definition. set is the collection in the address.
 func writeResource(w http.ResponseWriter, r *http.Request, rt routing.Route, set string, res *shape.Resource, status int) {
 	before := reply.AppendContext(nil, r, "/$metadata#"+set+"/$entity")
 	before = appendETag(before, res.ETag)
@@ -211,12 +211,11 @@ func writeResource(w http.ResponseWriter, r *http.Request, rt routing.Route, set
 	reply.WriteJSON(w, r, status, body)
 }
 
-// setResourceHeaders sets the headers that say where a definition is and which
-// version of it this is.
+// setResourceHeaders sets the headers with the entity tag and the address of a definition.
 func setResourceHeaders(w http.ResponseWriter, r *http.Request, set string, res *shape.Resource, status int) {
 	w.Header().Set("ETag", `W/"`+res.ETag+`"`)
 	if status == http.StatusCreated {
-		// Recorded: with the parameters of the request, as they were written.
+		// Recorded: with the parameters of the request, in their original form.
 		w.Header().Set("Location", reply.BaseURL(r)+"/"+set+"('"+res.Name+"')?"+r.URL.RawQuery)
 	}
 }

@@ -18,7 +18,7 @@ func init() {
 	offer("resetSkills", apiversion.ResetDocuments, false, (*Service).resetSkills, "POST /skillsets/{name}/search.resetskills", "POST /skillsets/{name}/resetskills")
 }
 
-// skillsetKind is how skillsets are kept. No skill is run.
+// skillsetKind describes skillsets. The emulator runs no skills.
 var skillsetKind = (&resourceKind[*definition]{
 	set:     "skillsets",
 	shape:   &skillsetShape,
@@ -62,11 +62,11 @@ func init() {
 	skillInputShape.Members = []shape.Property{shape.Text("name").Must(), shape.Text("source"), shape.Text("sourceContext"), shape.ListOf("inputs", &skillInputShape)}
 }
 
-// skillShapes are the skills by their type. The members of those that were recorded
-// are in the recorded order; the others keep what they are given.
+// skillShapes are the skills by type. Recorded skills have their members in the recorded
+// order; the others keep members unchecked.
 var skillShapes = map[string]*shape.Shape{}
 
-// addSkill adds a skill to the tables. An open one keeps members that are not in own.
+// addSkill adds a skill to the tables. An open skill keeps members that are not in own.
 func addSkill(name string, open bool, own ...shape.Property) *shape.Shape {
 	members := append([]shape.Property{shape.Text("@odata.type"), shape.Text("name"), shape.Text("description"), shape.Text("context")}, own...)
 	members = append(members, shape.ListOf("inputs", &skillInputShape).Must(), shape.ListOf("outputs", &skillOutputShape).Must())
@@ -107,7 +107,7 @@ func parseSkillset(_ *Service, body []byte, version apiversion.Version) (*defini
 	if err != nil {
 		return nil, err
 	}
-	// Recorded: the reply shows what was sent, later ones what the service made of it.
+	// Recorded: the first reply has only what was sent, later ones have the defaults.
 	object, _ := p.Read(body, &skillsetShape)
 	for i, s := range object.Objects("skills") {
 		completeSkill(s, i)
@@ -116,7 +116,7 @@ func parseSkillset(_ *Service, body []byte, version apiversion.Version) (*defini
 	return &definition{shape.Resource{Name: sent.Str("name"), Object: object, Sent: sent}}, p.RefuseFirst(faults)
 }
 
-// completeSkill fills in what the service fills in, as far as it was recorded.
+// completeSkill sets the defaults of a skill, as far as they were recorded.
 func completeSkill(s *shape.Object, i int) {
 	defaults := map[string]any{"name": "#" + strconv.Itoa(i+1), "context": "/document", "defaultLanguageCode": "en"}
 	switch s.Shape.TypeName {

@@ -12,10 +12,10 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
-// maxSynonymRules is how many rules a map may have, in the tiers that take most.
+// maxSynonymRules is the maximum number of rules in a map, in the largest tiers.
 const maxSynonymRules = 20_000
 
-// synonymMap is a synonym map: its definition and what its rules mean.
+// synonymMap is a synonym map with its parsed rules.
 type synonymMap struct {
 	shape.Resource
 	rules *textindex.Synonyms
@@ -30,7 +30,7 @@ var synonymMapShape = shape.Shape{TypeName: "SynonymMap", Members: []shape.Prope
 
 func init() { synonymMapKind.offerAll() }
 
-// synonymMapKind is how synonym maps are kept.
+// synonymMapKind describes synonym maps.
 var synonymMapKind = (&resourceKind[*synonymMap]{
 	set:     "synonymmaps",
 	shape:   &synonymMapShape,
@@ -40,8 +40,8 @@ var synonymMapKind = (&resourceKind[*synonymMap]{
 	compact: "synonymMap",
 	service: "service",
 	parse:   parseSynonymMap,
-	// Documented: a map can be deleted while fields name it. Searches in those
-	// are refused then.
+	// Documented: a map can be deleted while fields name it. Searches in these fields are
+	// then refused.
 }).in(func(c *Catalog) map[string]*synonymMap { return c.synonymMaps })
 
 // parseSynonymMap reads the definition of a synonym map.
@@ -65,7 +65,7 @@ func parseSynonymMap(_ *Service, body []byte, version apiversion.Version) (*syno
 	return m, nil
 }
 
-// badSynonyms refuses rules that cannot be read. Recorded: in no frame.
+// badSynonyms refuses rules that cannot be parsed. Recorded: with the bare message.
 func badSynonyms(p *shape.Parser, err error) *reply.Error {
 	e := &reply.Error{Status: http.StatusBadRequest, Message: err.Error()}
 	if !p.Coded() {
@@ -74,9 +74,8 @@ func badSynonyms(p *shape.Parser, err error) *reply.Error {
 	return e.WithCode("InvalidRequestParameter", "InvalidSynonymMapSyntax")
 }
 
-// Synonyms returns the current rules of a synonym map and the version of it that
-// they are: its entity tag. There may be none: a map can be deleted while fields
-// name it.
+// Synonyms returns the current rules of a synonym map and their version, which is its entity
+// tag. found is false if a map that fields name was deleted.
 func (s *Service) Synonyms(name string) (rules *textindex.Synonyms, version string, found bool) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
