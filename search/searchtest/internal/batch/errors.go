@@ -9,15 +9,15 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// What the service's JSON reader says about values that do not fit the field
-// that they are for. All of these refuse the whole request.
+// The messages of the service's JSON reader about values that do not fit their field. Each
+// refuses the whole request.
 
-// malformed is the refusal of a body that is not JSON.
+// malformed returns the refusal of a body that is not JSON.
 func (p *Parser) malformed() *reply.Error {
 	return parseError("The request body is not valid JSON: " + p.Failure + ".")
 }
 
-// node is the JSON reader's name for what stands at the current position.
+// node returns the JSON reader's name for the value at the current position.
 func (p *Parser) node() string {
 	switch p.Peek() {
 	case '{':
@@ -28,7 +28,7 @@ func (p *Parser) node() string {
 	return "PrimitiveValue"
 }
 
-// unexpectedNode refuses a value of the wrong shape for a single-valued field.
+// unexpectedNode refuses a value of the wrong kind for a field with a single value.
 func (p *Parser) unexpectedNode(f *stored.Field, found string) *reply.Error {
 	if !p.Skip(p.Depth) {
 		return p.malformed()
@@ -36,8 +36,7 @@ func (p *Parser) unexpectedNode(f *stored.Field, found string) *reply.Error {
 	return parseError(fmt.Sprintf("An unexpected '%s' node was found for property named '%s' when reading from the JSON reader. A 'PrimitiveValue' node was expected.", found, f.Name))
 }
 
-// unexpectedContents refuses a value of the wrong shape for a complex field or
-// a collection.
+// unexpectedContents refuses a value of the wrong kind for a complex field or a collection.
 func (p *Parser) unexpectedContents(f *stored.Field, expected string) *reply.Error {
 	found := p.node()
 	if !p.Skip(p.Depth) {
@@ -64,8 +63,8 @@ func (p *Parser) nullElement(f *stored.Field) *reply.Error {
 	return parseError(fmt.Sprintf("A null value was found for the property named '%s', which has the expected type '%s[Nullable=False]'. The expected type '%s[Nullable=False]' does not allow null values.", f.Name, typ, typ))
 }
 
-// cannotConvert refuses a scalar of the wrong type or out of its range. Users have
-// reported the words, in which the service does not say what field it is.
+// cannotConvert refuses a scalar of the wrong type or out of range. The message was reported
+// by users; it does not name the field.
 func (p *Parser) cannotConvert(f *stored.Field, literal string) *reply.Error {
 	return parseError(fmt.Sprintf("Cannot convert the literal '%s' to the expected type '%s'.", literal, f.Type))
 }
@@ -75,10 +74,10 @@ func (p *Parser) badPoint(f *stored.Field, why string) *reply.Error {
 	return parseError(fmt.Sprintf("The value of the property '%s' is not a valid value of type 'Edm.GeographyPoint': %s.", f.Name, why))
 }
 
-// containsEPSG4326 reports whether crs, a JSON value, names the one coordinate
-// reference system that the service knows.
+// containsEPSG4326 reports whether crs, a JSON value, names the only coordinate reference
+// system of the service.
 func containsEPSG4326(crs []byte) bool {
-	// Clients write it one way; anything else may take its time.
+	// Clients write one form; other forms may be slow.
 	if string(crs) == `{"type":"name","properties":{"name":"EPSG:4326"}}` {
 		return true
 	}

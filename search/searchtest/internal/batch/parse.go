@@ -1,5 +1,5 @@
-// Package batch is for the body of an index-documents request: it turns one into actions, with each document in stored
-// form, and says what is wrong with one, and the outcome of each action, in the words of the service.
+// Package batch parses the body of an index-documents request into actions, with documents in stored form. It has the
+// service's messages about invalid actions, and writes the outcome of each action.
 package batch
 
 import (
@@ -15,44 +15,42 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
-// Action is one action of a request, checked and ready to be applied.
+// Action is one action of a request, checked and ready to apply.
 type Action struct {
 	Type models.ActionType
 	Key  string
 	Size int // bytes of the action in the request
 
-	// Data is the document in stored form, nil for a delete. That of an upload may
-	// be kept; those of merges lie in memory of the parser, because most of them
-	// are only read once.
+	// Data is the document in stored form, nil for a delete. Data of an upload may be kept.
+	// Data of a merge is in memory of the parser, because most merges read it only once.
 	Data []byte
 
-	// ItemError is a fault of the document that the service finds only while
-	// indexing: it fails this action with status 400 and no other.
+	// ItemError is an error of the document that the service finds only while indexing. Only
+	// this action fails, with status 400.
 	ItemError string
 }
 
-// Parser turns the body of an index-documents request into actions: it
-// checks, types and stores in one pass, without a value per member in between.
-// A Parser is reused from request to request; what it returned stays valid
-// only as far as noted at actions.
+// Parser parses the body of an index-documents request into actions. It checks, types and
+// stores in one pass, without allocating a value for each member. A Parser is reused for
+// later requests; the comment of Actions says which results stay valid.
 type Parser struct {
 	wire.Scanner
 	Schema  *schema.Index
 	version apiversion.Version
 	Limits
 
-	Actions []Action // the slice is reused, keys and the data of uploads are not
-	surplus int      // actions behind those, which are only counted
+	Actions []Action // the slice is reused; keys and the data of uploads are not
+	surplus int      // number of actions after the maximum
 	merges  []byte   // the data of merges
 
-	// Of the document being read:
-	Buf       []byte // its stored form so far
+	// State of the current document:
+	Buf       []byte // its stored form, as far as it was read
 	key       string
 	hasKey    bool
 	itemError string
-	elements  int      // objects in complex collections
-	Depth     int      // objects and arrays that are open
-	seen      []uint64 // bit sets of the ordinals met, one set per open object
+	elements  int      // number of objects in complex collections
+	Depth     int      // number of open objects and arrays
+	seen      []uint64 // bit sets of the ordinals already read, one for each open object
 	name      []byte   // decoded property name or literal
 }
 
@@ -148,8 +146,8 @@ func (p *Parser) Value() *reply.Error {
 		return nil
 	}
 	for {
-		// One action too many is enough to refuse the request, but not before
-		// the rest of it proved to be JSON.
+		// One action too many is enough to refuse the request, after the rest was checked
+		// to be JSON.
 		if len(p.Actions) > p.MaxActions {
 			if !p.Skip(p.Depth) {
 				return p.malformed()
@@ -171,8 +169,8 @@ func (p *Parser) Value() *reply.Error {
 	}
 }
 
-// action reads one action. Where among the members its type and its key stand
-// does not matter: SDKs write @search.action first or last.
+// action reads one action. Its type and its key may be anywhere among the members: some SDKs
+// write @search.action first, others last.
 func (p *Parser) action() *reply.Error {
 	if c := p.Peek(); c != '{' {
 		return p.unexpectedValue("StartObject")
@@ -243,7 +241,7 @@ func (p *Parser) object(fields []*stored.Field, byName map[string]*stored.Field,
 		if !plain {
 			raw = p.unquoted(raw)
 		}
-		// Members usually come in the order of the definition.
+		// Members usually have the order of the definition.
 		var f *stored.Field
 		if next < len(fields) && string(raw) == fields[next].Name {
 			f = fields[next]
@@ -282,14 +280,14 @@ func (p *Parser) object(fields []*stored.Field, byName map[string]*stored.Field,
 	}
 }
 
-// unquoted returns the value of a string with escapes, until the next one.
+// unquoted returns the value of a string with escapes. It is valid until the next call.
 func (p *Parser) unquoted(raw []byte) []byte {
 	p.name = wire.AppendUnquoted(p.name[:0], raw)
 	return p.name
 }
 
-// notAField reads the value of a member that is not a field: @search.action, an
-// annotation, which the service ignores, or a mistake.
+// notAField reads the value of a member that is not a field: @search.action, an annotation,
+// which is ignored as in the service, or an unknown name.
 func (p *Parser) notAField(name []byte, typ *models.ActionType) *reply.Error {
 	if string(name) == "@search.action" && typ != nil {
 		return p.actionType(typ)
@@ -300,7 +298,7 @@ func (p *Parser) notAField(name []byte, typ *models.ActionType) *reply.Error {
 		}
 		return nil
 	}
-	if c := p.Peek(); c == '[' || c == '{' { // which the service says in other words, see unknownMember
+	if c := p.Peek(); c == '[' || c == '{' { // the service has another message for these, see unknownMember
 		return parseError(fmt.Sprintf("Cannot find nested property '%s' on the resource type 'search.documentFields'.", name))
 	}
 	return parseError(fmt.Sprintf("The property '%s' does not exist on type 'search.documentFields' or is not present in the API version '%s'. Make sure to only use property names that are defined by the type.", name, p.version))
@@ -350,7 +348,7 @@ func (p *Parser) member(f *stored.Field, top bool) *reply.Error {
 			p.key, p.hasKey = "", true
 		}
 		if !f.Collection {
-			stored.NullMember(p.Buf, body) // a collection is never null, only empty
+			stored.NullMember(p.Buf, body) // a collection is never null, but empty
 		}
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
-// The largest slices that are worth keeping in a pooled parser: those of the
-// service's own limit many times over.
+// The largest slices that a pooled parser keeps. They are many times larger than the
+// service's own limits need.
 const (
 	LargestPooledActions  = 32_000
 	LargestPooledDocument = 1 << 20
@@ -18,13 +18,13 @@ const (
 
 var batchParsers = sync.Pool{New: func() any { return new(Parser) }}
 
-// Limits are the options that a batch is read with.
+// Limits are the options for reading a batch.
 type Limits struct {
 	MaxActions int
-	KeysOnly   bool // documents are not kept
+	KeysOnly   bool // drops the contents of documents
 }
 
-// NewParser takes a parser from the pool. release gives it back.
+// NewParser returns a parser from the pool. Release returns it.
 func NewParser(data []byte, sc *schema.Index, version apiversion.Version, l Limits) *Parser {
 	p := batchParsers.Get().(*Parser)
 	p.Scanner = wire.Scanner{Data: data}
@@ -34,8 +34,8 @@ func NewParser(data []byte, sc *schema.Index, version apiversion.Version, l Limi
 	return p
 }
 
-// Release returns the parser to the pool, without the documents it produced but
-// with the data of merges.
+// Release returns the parser to the pool. It drops the documents and keeps the memory for the
+// data of merges.
 func (p *Parser) Release() {
 	clear(p.Actions)
 	p.Scanner, p.Schema = wire.Scanner{}, nil

@@ -26,8 +26,8 @@ type Result struct {
 // Failed reports whether the action was not applied.
 func (r Result) Failed() bool { return r.Status >= 300 }
 
-// DocumentMessage returns the words of the service about a document refused with
-// that status, as far as they are always the same.
+// DocumentMessage returns the service's message for a document refused with that status, if
+// the message is constant.
 func DocumentMessage(status int) string {
 	switch status {
 	case http.StatusNotFound:

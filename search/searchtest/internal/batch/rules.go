@@ -40,7 +40,7 @@ func (p *Parser) noKey(position int) *reply.Error {
 	return e
 }
 
-// checkKey refuses keys that the service does not take.
+// checkKey refuses keys that the service does not allow.
 func (p *Parser) checkKey(position int, key string) *reply.Error {
 	illegal := func(why string) *reply.Error {
 		e := p.actionError(position, why)
@@ -80,13 +80,12 @@ func (p *Parser) tooManyActions() *reply.Error {
 	return p.refuse(fmt.Sprintf("actions : Too many indexing actions found in the request: %d. Please include between 1 and %d indexing actions in your request.", len(p.Actions)+p.surplus, p.MaxActions))
 }
 
-// actionError is the 400 for a rule that one action breaks.
+// actionError returns the 400 for a rule that one action breaks.
 func (p *Parser) actionError(position int, message string) *reply.Error {
 	return p.refuse(fmt.Sprintf("actions : %d: %s", position, message))
 }
 
-// refuse refuses the whole batch. Newer versions put no line end behind the
-// reason.
+// refuse refuses the whole batch. Newer versions have no line end after the reason.
 func (p *Parser) refuse(reason string) *reply.Error {
 	if !p.version.Has(apiversion.CodedErrors) {
 		return reply.InvalidRequest(reason)
@@ -94,8 +93,7 @@ func (p *Parser) refuse(reason string) *reply.Error {
 	return parseError(reason)
 }
 
-// parseError is the 400 of the service's JSON reader, whose messages end
-// without a line end.
+// parseError returns the 400 of the service's JSON reader. Its messages have no line end.
 func parseError(message string) *reply.Error {
 	return &reply.Error{Status: http.StatusBadRequest, Message: "The request is invalid. Details: " + message}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
-// scalar appends one value of type f.typ, which must be neither null nor
-// complex, to the document being built. It says why if it cannot be one.
+// scalar appends one value of type f.Type, which must be neither null nor complex, to the
+// current document. It refuses a value that does not fit the type.
 func (p *Parser) scalar(f *stored.Field) *reply.Error {
 	c := p.Peek()
 	switch c {
@@ -94,8 +94,8 @@ func (p *Parser) text(f *stored.Field, raw []byte, plain bool) *reply.Error {
 	return p.cannotConvert(f, string(raw))
 }
 
-// numeric appends the value of a JSON number and reports whether the type can
-// hold it. Whole numbers never pass through a float64, so Edm.Int64 is exact.
+// numeric appends the value of a JSON number and reports whether the type can represent it.
+// Whole numbers are never converted to float64, so Edm.Int64 is exact.
 func (p *Parser) numeric(t stored.Type, text []byte, whole bool) bool {
 	width := 0
 	switch t {
@@ -146,8 +146,7 @@ func (p *Parser) numeric(t stored.Type, text []byte, whole bool) bool {
 	return true
 }
 
-// RoundToHalf rounds f, which is in range, to the nearest number that 16 bits
-// can hold, ties to even.
+// RoundToHalf rounds f to the nearest number with 16 bits, ties to even. f must be in range.
 func RoundToHalf(f float32) float32 {
 	// Halves have 11 significant bits and, below 2^-14, steps of 2^-24.
 	exponent := max(math.Ilogb(float64(f)), -14)
@@ -226,8 +225,8 @@ func (p *Parser) geographyPoint(f *stored.Field) *reply.Error {
 	return nil
 }
 
-// position reads the coordinates of a point. valid means that there are at
-// least two and that all are numbers; what follows the second is ignored.
+// position reads the coordinates of a point. valid reports whether there are at least two and
+// all are numbers. Coordinates after the second are ignored.
 func (p *Parser) position(into *[2]float64) (valid, ok bool) {
 	if p.Peek() != '[' {
 		return false, p.Skip(p.Depth + 1)
@@ -266,7 +265,7 @@ func (p *Parser) position(into *[2]float64) (valid, ok bool) {
 	}
 }
 
-// coordinateSystem reads the crs of a point. The service knows one.
+// coordinateSystem reads the crs of a point. The service has only one.
 func (p *Parser) coordinateSystem(f *stored.Field) *reply.Error {
 	p.Peek()
 	start := p.Pos

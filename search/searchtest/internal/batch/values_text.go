@@ -10,15 +10,14 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// The service reads documents with OData .NET, whose payload converter takes a
-// string for a value of any primitive type and converts it with the rules of the
-// invariant culture; it takes neither numbers nor truth values for strings. The
-// rules are those of the .NET Framework, whose way to write doubles is the recorded
-// one: names of special numbers in their own case, and an error for what is out of
-// range.
+// The service reads documents with OData .NET. Its payload converter accepts a string for a
+// value of any primitive type and converts it by the rules of the invariant culture. It
+// accepts neither numbers nor booleans for strings. The rules are those of the .NET
+// Framework, because recorded doubles have its format: names of special numbers are case
+// sensitive, and values out of range are errors.
 
-// ConvertText appends the value that a string stands for in a field of another
-// type. It reports whether it stands for one.
+// ConvertText appends the value of a string in a field of another type. It reports whether
+// the string has a value of that type.
 func (p *Parser) ConvertText(f *stored.Field, text []byte) bool {
 	switch f.Type {
 	case stored.Boolean:
@@ -31,7 +30,7 @@ func (p *Parser) ConvertText(f *stored.Field, text []byte) bool {
 			return true
 		}
 		fallthrough
-	case stored.Single, stored.Half: // of vectors, which NaN and infinity have no place in
+	case stored.Single, stored.Half: // elements of vectors, which cannot be NaN or infinite
 		number, ok := textToFloat(text)
 		return ok && p.numeric(f.Type, number, false)
 	case stored.Int64, stored.Int32, stored.Int16, stored.SByte, stored.Byte:
@@ -41,10 +40,10 @@ func (p *Parser) ConvertText(f *stored.Field, text []byte) bool {
 	return false
 }
 
-// textToBoolean is Boolean.Parse: any case, and white space and NULs around it.
+// textToBoolean is Boolean.Parse: any case, surrounded by white space and NULs.
 func textToBoolean(text []byte) (value byte, ok bool) {
 	switch word := strings.TrimFunc(string(text), IsSpaceOrNUL); {
-	case len(word) == len("true") && strings.EqualFold(word, "true"): // the length leaves out text beyond ASCII that folds to it
+	case len(word) == len("true") && strings.EqualFold(word, "true"): // the length excludes text outside of ASCII that folds to it
 		return 1, true
 	case len(word) == len("false") && strings.EqualFold(word, "false"):
 		return 0, true
@@ -55,8 +54,8 @@ func textToBoolean(text []byte) (value byte, ok bool) {
 // IsSpaceOrNUL reports whether .NET trims a character from the text of a value.
 func IsSpaceOrNUL(r rune) bool { return r == 0 || unicode.IsSpace(r) }
 
-// textToWhole returns the number in a string as Int64.Parse with
-// NumberStyles.Integer takes it: white space around it and a sign in front.
+// textToWhole returns the number in a string by the rules of Int64.Parse with
+// NumberStyles.Integer: surrounding white space and a leading sign are allowed.
 func textToWhole(text []byte) ([]byte, bool) {
 	text = trimNumber(text)
 	sign, digits := cutSign(text)
@@ -71,10 +70,10 @@ func textToWhole(text []byte) ([]byte, bool) {
 	return append([]byte(sign), digits...), true
 }
 
-// textToFloat returns the number in a string as Double.Parse with
-// NumberStyles.Float and AllowThousands takes it: white space around it, a sign in
-// front, commas anywhere behind the first digit and before the point, digits on
-// either side of the point or both, an exponent.
+// textToFloat returns the number in a string by the rules of Double.Parse with
+// NumberStyles.Float and AllowThousands. It allows surrounding white space, a leading sign,
+// commas anywhere between the first digit and the point, digits on one or both sides of the
+// point, and an exponent.
 func textToFloat(text []byte) ([]byte, bool) {
 	sign, rest := cutSign(trimNumber(text))
 	out := []byte(sign)
@@ -99,7 +98,7 @@ func textToFloat(text []byte) ([]byte, bool) {
 	return out, digits > 0
 }
 
-// TextToSpecial returns the number without digits that a string names.
+// TextToSpecial returns the infinity or NaN that a string names.
 func TextToSpecial(text []byte) (float64, bool) {
 	switch string(text) {
 	case "Infinity":
@@ -118,13 +117,12 @@ func TextToSpecial(text []byte) (float64, bool) {
 	return 0, false
 }
 
-// trimNumber takes the NULs off the end of a number and then the white space off
-// both ends, which is ASCII's only.
+// trimNumber removes trailing NULs of a number and then ASCII white space on both ends.
 func trimNumber(text []byte) []byte {
 	return bytes.Trim(bytes.TrimRight(text, "\x00"), " \t\n\v\f\r")
 }
 
-// cutSign takes the sign off a number. A plus is as good as none.
+// cutSign removes the sign of a number. A plus becomes "".
 func cutSign(text []byte) (sign string, rest []byte) {
 	if len(text) > 0 && text[0] == '-' {
 		return "-", text[1:]

@@ -187,7 +187,7 @@ func (v *View) put(id uint32, data []byte) {
 	}
 }
 
-// compact removes empty rows if more than half of all rows are empty, and at least 1000.
+// compact removes empty rows if there are more than 1000 and they are more than half of all.
 func (v *View) compact() {
 	if v.gone <= 1000 || 2*v.gone <= len(v.rows) {
 		return
@@ -239,7 +239,7 @@ func (v *View) needText(config textindex.Config) {
 	v.all(func(id uint32, data []byte) { v.text.Put(id, v.schema.Document(data)) })
 }
 
-// needSuggester makes what finds suggestions.
+// needSuggester returns a suggester and builds it if necessary.
 func (v *View) needSuggester(name string, fields []schema.TextField, words analysis.Analyzer) *suggester {
 	if s := v.suggesters[name]; s != nil {
 		return s

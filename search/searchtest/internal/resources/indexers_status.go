@@ -39,7 +39,8 @@ const runDelay = time.Second
 // notRun is the error message of a run in the status.
 const notRun = "searchtest does not run indexers: no document was read or indexed."
 
-// at calls change for the indexer of the request, under the lock, and answers with status.
+// at calls change for the indexer of the request, under the lock, and answers with status,
+// or with a refusal if there is no such indexer.
 func (s *Service) at(w http.ResponseWriter, r *http.Request, rt routing.Route, status int, change func(x *indexer)) {
 	s.lock.Lock()
 	x := s.indexers[rt.Name]

@@ -188,7 +188,7 @@ func (k *resourceKind[T]) add(s *Service, c *Catalog, next T, rt routing.Route) 
 }
 
 // put adds a definition or replaces the current one, if the conditions in h hold. It returns
-// 201 for a new definition and otherwise 200 or 204.
+// 201 for a new definition and otherwise 200.
 func (k *resourceKind[T]) put(s *Service, c *Catalog, next T, h http.Header, rt routing.Route) (int, *reply.Error) {
 	var none T
 	current, etag, status := k.find(c, next.Base().Name), "", http.StatusCreated

@@ -6,18 +6,18 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
-// Components of text analysis that a definition can configure, by their
-// @odata.type. Names, parameters and defaults are those of the service's
-// published description; the order of the parameters is as recorded.
+// Components of text analysis that a definition can configure, by @odata.type. Names,
+// parameters and defaults come from the service's published description. The order of the
+// parameters is the recorded one.
 
-// ComponentType begins the type of a component.
+// ComponentType is the prefix of the type of a component.
 const ComponentType = "#Microsoft.Azure.Search."
 
-// maxToken is the longest token that any component may be configured to make.
+// maxToken is the maximum token length that a component may have, in characters.
 const maxToken = 300
 
-// components builds the shapes of one kind of component. Each begins with the
-// @odata.type and the name.
+// components returns the shapes of one kind of component. Each begins with the @odata.type
+// and the name.
 func components(parameters map[string][]shape.Property) map[string]*shape.Shape {
 	shapes := make(map[string]*shape.Shape, len(parameters))
 	for name, members := range parameters {
@@ -50,7 +50,7 @@ var (
 	sides      = shape.Text("side").Or("front").Among("front", "back")
 )
 
-// A pattern's flags are several names joined by |: validate looks at them.
+// The flags of a pattern are names joined by |, which validate checks.
 
 var analyzerShapes = components(map[string][]shape.Property{
 	"CustomAnalyzer":   {shape.Text("tokenizer").Must(), shape.Texts("tokenFilters"), shape.Texts("charFilters")},
@@ -123,8 +123,7 @@ var tokenFilterShapes = components(map[string][]shape.Property{
 	"SnowballTokenFilter":        {shape.Text("language").Must().Among(snowballLanguages...)},
 	"StemmerTokenFilter":         {shape.Text("language").Must().Among(stemmerLanguages...)},
 	"StemmerOverrideTokenFilter": {shape.Texts("rules").Must()},
-	// The list is "english" only if there are no stop words of one's own either:
-	// see completeComponent.
+	// The default is "english" only if there are no stopwords either: see complete.
 	"StopwordsTokenFilter": {
 		shape.Texts("stopwords"), shape.Text("stopwordsList").Among(stopwordsLists...),
 		shape.Flag("ignoreCase").Or(false), shape.Flag("removeTrailing").Or(true),

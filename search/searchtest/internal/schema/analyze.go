@@ -21,7 +21,7 @@ func (sc *Index) Analyze(request *shape.Object) ([]analysis.Token, *reply.Error)
 		if err != nil {
 			return nil, notAnalyzing(err)
 		}
-		// A normalizer makes one token of the whole text.
+		// A normalizer makes the whole text one token.
 		return []analysis.Token{{Text: normalizer.Normalize(text), End: len(text)}}, nil
 	}
 	var analyzer analysis.Analyzer
@@ -36,7 +36,7 @@ func (sc *Index) Analyze(request *shape.Object) ([]analysis.Token, *reply.Error)
 	return analyzer.Analyze(text), nil
 }
 
-// notAnalyzing refuses an analyze request for a component that it names.
+// notAnalyzing refuses an analyze request because of a component in it.
 func notAnalyzing(err error) *reply.Error {
 	if unknown := (*analysis.UnknownError)(nil); errors.As(err, &unknown) {
 		return &reply.Error{
@@ -47,8 +47,7 @@ func notAnalyzing(err error) *reply.Error {
 	return NotAnalyzed("this request", err)
 }
 
-// DefinesAnalysis reports whether the definition has analysis components of its
-// own.
+// DefinesAnalysis reports whether the definition has its own analysis components.
 func (sc *Index) DefinesAnalysis() bool {
 	for _, list := range []string{"analyzers", "tokenizers", "tokenFilters", "charFilters", "normalizers"} {
 		if len(sc.Object.Objects(list)) > 0 {
@@ -58,9 +57,8 @@ func (sc *Index) DefinesAnalysis() bool {
 	return false
 }
 
-// UnsupportedAnalysis is the refusal of a definition that names a part of text
-// analysis which the emulator does not have, nil if it names none: what
-// Options.StrictAnalysis asks for.
+// UnsupportedAnalysis returns the refusal of a definition with text analysis that is not
+// emulated, nil if there is none. Options.StrictAnalysis uses it.
 func (sc *Index) UnsupportedAnalysis() *reply.Error {
 	components, err := sc.Components()
 	if err == nil {

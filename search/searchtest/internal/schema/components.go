@@ -9,8 +9,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
-// validateAnalysis checks the custom analysis components: their names, their
-// parameters, and that what they are made of exists.
+// validateAnalysis checks the names and parameters of custom analysis components, and that
+// the components to which they refer exist.
 func (d *definition) validateAnalysis() *reply.Error {
 	for _, list := range []string{"analyzers", "normalizers", "tokenizers", "tokenFilters", "charFilters"} {
 		components := d.Object.Objects(list)
@@ -62,8 +62,7 @@ func (d *definition) filters(what string, o *shape.Object, hasTokenFilter, hasCh
 	return nil
 }
 
-// componentFault returns the fault of the parameters of a component, "" if there
-// is none.
+// componentFault returns the error in the parameters of a component, "" for none.
 func componentFault(c *shape.Object) string {
 	for _, m := range c.Shape.Members {
 		if m.Kind == shape.KindStrings && m.Required && len(c.Strings(m.Name)) == 0 {

@@ -7,8 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// definition is the definition of an index as a request wrote it, with the
-// service's defaults filled in.
+// definition is the definition of an index from a request, with the service's defaults.
 type definition struct {
 	*shape.Parser
 	Object *shape.Object
@@ -23,27 +22,27 @@ func complexField(o *shape.Object) bool {
 	return ok && typ == stored.Complex
 }
 
-// complete fills in the defaults that depend on other members.
+// complete sets the defaults that depend on other members.
 func (d *definition) complete() {
 	for _, f := range d.Object.Objects("fields") {
 		d.completeField(f, false)
 	}
 	for _, p := range d.Object.Objects("scoringProfiles") {
-		// Recorded: a profile without functions has no aggregation, one with
-		// functions sums them unless it says otherwise.
+		// Recorded: a profile without functions has no aggregation; the default of one with
+		// functions is sum.
 		if p.Get("functionAggregation") == nil && len(p.Objects("functions")) > 0 {
 			p.Set("functionAggregation", "sum")
 		}
 	}
 	for _, f := range d.Object.Objects("tokenFilters") {
-		// Recorded: the list is English only when there are no words either.
+		// Recorded: the list is English only without stopwords.
 		if f.Shape == tokenFilterShapes[ComponentType+"StopwordsTokenFilter"] && !f.Has("stopwords") && !f.Has("stopwordsList") {
 			f.Set("stopwordsList", "english")
 		}
 	}
 	if d.Object.Object("similarity") == nil {
 		name := bm25Similarity
-		if !d.Version.Has(apiversion.Similarity) { // recorded: scores are those of the older algorithm
+		if !d.Version.Has(apiversion.Similarity) { // recorded: these versions use the older algorithm
 			name = classicSimilarity
 		}
 		sh := similarityShapes[name]
@@ -68,15 +67,14 @@ func (d *definition) complete() {
 	}
 }
 
-// defaults is an object of a shape that has no required members, with nothing
-// given.
+// defaults returns an object of a shape without required members, with all members missing.
 func (d *definition) defaults(sh *shape.Shape) *shape.Object {
 	o, _ := d.Parser.Object(&shape.Members{}, sh)
 	return o
 }
 
-// completeField fills in the attributes that a field does not mention. Below a
-// collection of complex objects nothing can be sorted by.
+// completeField sets the attributes that a field does not have. Fields below a collection of
+// complex objects cannot be sortable.
 func (d *definition) completeField(o *shape.Object, below bool) {
 	typ, collection, ok := stored.ParseType(o.Str("type"))
 	if !ok {
@@ -92,7 +90,7 @@ func (d *definition) completeField(o *shape.Object, below bool) {
 	for name, def := range map[string]bool{
 		"searchable": typ == stored.String || vector,
 		"filterable": !vector,
-		// The vendor: 2024-03-01-preview has changed the default of vectors to false.
+		// The vendor: 2024-03-01-preview changed the default for vectors to false.
 		"retrievable": !vector || !d.Version.Has(apiversion.Stored),
 		"stored":      true,
 		"sortable":    !vector && !collection && !below,
@@ -105,8 +103,8 @@ func (d *definition) completeField(o *shape.Object, below bool) {
 	}
 }
 
-// parseDefinition reads the JSON of an index definition and fills in what the
-// service fills in. Whether the definition makes sense is validate's business.
+// parseDefinition reads the JSON of an index definition and sets the service's defaults.
+// validate checks the result.
 func parseDefinition(body []byte, version apiversion.Version) (*definition, *reply.Error) {
 	p := shape.NewParser("index", version)
 	index, err := p.Read(body, &Shape)

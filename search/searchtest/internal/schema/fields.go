@@ -12,10 +12,10 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
-// The limits of a definition. The service documents them per tier; these are
-// the ones that its statistics announce.
+// The limits of a definition. The service documents them for each tier; these are the limits
+// in its statistics.
 const (
-	MaxFields             = 1000 // simple fields, those of complex fields included
+	MaxFields             = 1000 // simple fields, including those of complex fields
 	MaxNestingDepth       = 10
 	MaxComplexCollections = 40
 	maxNameLength         = 128
@@ -36,11 +36,11 @@ var simpleAttributes = []string{
 	"searchAnalyzer", "analyzer", "normalizer", "dimensions", "vectorSearchProfile", "vectorEncoding",
 }
 
-// fieldCounts are the numbers that have limits.
+// fieldCounts are the counts with limits.
 type fieldCounts struct{ simple, complexCollections int }
 
-// wrongKeys refuses a definition without exactly one key. Recorded: unlike other
-// refusals of newer versions, it calls the body what older ones call it.
+// wrongKeys refuses a definition without exactly one key. Recorded: unlike in other refusals
+// of newer versions, the name of the body is the one of older versions.
 func (d *definition) wrongKeys(reason string) *reply.Error {
 	if !d.Coded() {
 		return d.Refuse("", reason)
@@ -76,8 +76,8 @@ func (d *definition) validateFields() *reply.Error {
 	return nil
 }
 
-// fieldList checks fields that stand side by side. below is whether a
-// collection of complex objects is around them.
+// fieldList checks the fields of one level. below reports whether they are inside a
+// collection of complex objects.
 func (d *definition) fieldList(fields []*shape.Object, prefix string, depth int, below bool, counts *fieldCounts) *reply.Error {
 	if depth > MaxNestingDepth {
 		return d.Refuse("FieldNestingTooDeep", fmt.Sprintf("The field '%s' is nested too deep. At most %d levels of fields are allowed.", strings.TrimSuffix(prefix, "/"), MaxNestingDepth))
@@ -122,7 +122,7 @@ func (d *definition) fieldList(fields []*shape.Object, prefix string, depth int,
 	return nil
 }
 
-// vectorType is the capability of a version to have a type of vector elements.
+// vectorType returns the capability of versions that have a type of vector elements.
 func vectorType(typ stored.Type) apiversion.Capability {
 	switch typ {
 	case stored.Single:
@@ -133,7 +133,7 @@ func vectorType(typ stored.Type) apiversion.Capability {
 	return apiversion.NarrowVectors
 }
 
-// complexAttributes checks that a complex field has sub-fields and nothing else.
+// complexAttributes checks that a complex field has sub-fields and no attributes.
 func (d *definition) complexAttributes(f *shape.Object, path string) *reply.Error {
 	for _, name := range simpleAttributes {
 		if f.Has(name) {
@@ -149,8 +149,7 @@ func (d *definition) complexAttributes(f *shape.Object, path string) *reply.Erro
 	return nil
 }
 
-// simpleField checks the attributes of a field that is neither complex nor a
-// vector.
+// simpleField checks the attributes of a field that is neither complex nor a vector.
 func (d *definition) simpleField(f *shape.Object, path string, nested, below bool) *reply.Error {
 	typ, collection, _ := stored.ParseType(f.Str("type"))
 	bad := func(format string, args ...any) *reply.Error {
@@ -191,7 +190,7 @@ func (d *definition) simpleField(f *shape.Object, path string, nested, below boo
 	return d.fieldAnalysis(f, bad)
 }
 
-// fieldAnalysis checks what a field says about text.
+// fieldAnalysis checks the attributes of a field for text analysis.
 func (d *definition) fieldAnalysis(f *shape.Object, bad func(string, ...any) *reply.Error) *reply.Error {
 	analyzer, search, index := f.Str("analyzer"), f.Str("searchAnalyzer"), f.Str("indexAnalyzer")
 	for _, name := range []string{"analyzer", "searchAnalyzer", "indexAnalyzer"} {
@@ -233,13 +232,12 @@ func (d *definition) fieldAnalysis(f *shape.Object, bad func(string, ...any) *re
 	return nil
 }
 
-// knownAnalyzer reports whether a name is that of a built-in analyzer or of one
-// that the definition defines.
+// knownAnalyzer reports whether an analyzer is built in or in the definition.
 func (d *definition) knownAnalyzer(name string) bool {
 	return analysis.HasAnalyzer(name) || d.component("analyzers", name) != nil
 }
 
-// component finds an analysis component that the definition defines.
+// component returns an analysis component of the definition.
 func (d *definition) component(list, name string) *shape.Object {
 	for _, c := range d.Object.Objects(list) {
 		if c.Str("name") == name {
@@ -249,7 +247,7 @@ func (d *definition) component(list, name string) *shape.Object {
 	return nil
 }
 
-// Field finds a field by its path, with slashes between the names.
+// Field returns a field by its path, with slashes between the names.
 func (d *definition) Field(path string) *shape.Object {
 	fields := d.Object.Objects("fields")
 	for {

@@ -7,18 +7,17 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
-// The tables below say what an index definition may contain, and in which order
-// the service writes it back. Up to 2020-06-30 order and defaults are as
-// recorded from the service; what later versions added stands where their
-// published examples have it.
+// The tables below list the members of an index definition in the order in which the service
+// writes them. Order and defaults up to 2020-06-30 come from recordings; members of later
+// versions have the positions of their published examples.
 
 // Shape is the shape of the definition of an index.
 var Shape = shape.Shape{TypeName: "IndexDefinition"}
 
 var fieldShape = shape.Shape{TypeName: "SchemaField"}
 
-// fieldShape contains itself and Shape contains it, which the initialisers
-// of package variables may not.
+// Shape and fieldShape refer to each other and to themselves, which initializers of package
+// variables cannot do.
 func init() {
 	fieldShape.Members = []shape.Property{
 		shape.Text("name").Must(),
@@ -88,7 +87,7 @@ var suggesterShape = shape.Shape{TypeName: "Suggester", Members: []shape.Propert
 	shape.Texts("sourceFields").Must(),
 }}
 
-// EncryptionKey is the shape of the key of a customer, in definitions of every kind.
+// EncryptionKey is the shape of a customer's key, in definitions of all kinds.
 var EncryptionKey = shape.Shape{TypeName: "EncryptionKey", Members: []shape.Property{
 	shape.Text("keyVaultKeyName").Must(),
 	shape.Text("keyVaultKeyVersion"),
@@ -111,8 +110,7 @@ var similarityShapes = map[string]*shape.Shape{
 	}},
 }
 
-// An index that asks for nothing has bm25Similarity, and had classicSimilarity
-// before there was a choice.
+// The default is bm25Similarity, and classicSimilarity in versions without a choice.
 const (
 	bm25Similarity    = "#Microsoft.Azure.Search.BM25Similarity"
 	classicSimilarity = "#Microsoft.Azure.Search.ClassicSimilarity"

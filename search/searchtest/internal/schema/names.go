@@ -2,9 +2,9 @@ package schema
 
 import "strings"
 
-// normalizerTokenFilters are the built-in token filters that work on a whole value,
-// which is all that a normalizer has. No built-in character filter does. The names
-// of all components are in internal/textindex/analysis.
+// normalizerTokenFilters are the built-in token filters that work on a whole value, which are
+// the only ones for a normalizer. No built-in character filter works on a whole value.
+// Package analysis, in internal/textindex/analysis, has the names of all components.
 var normalizerTokenFilters = strings.Fields(`
 arabic_normalization asciifolding cjk_width elision german_normalization hindi_normalization indic_normalization lowercase
 persian_normalization scandinavian_folding scandinavian_normalization sorani_normalization trim uppercase

@@ -9,8 +9,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// scorable says which types of field each scoring function works on. The tag
-// function takes collections of strings too.
+// scorable is the set of field types of each scoring function. The tag function accepts
+// collections of strings too.
 var scorable = map[string][]stored.Type{
 	"freshness": {stored.DateTimeOffset},
 	"magnitude": {stored.Int32, stored.Int64, stored.Double},
@@ -75,7 +75,7 @@ func WeightOf(v any) float64 {
 	return one.Number("weight")
 }
 
-// scoringFunctionFault returns the fault of a function, "" if there is none.
+// scoringFunctionFault returns the error in a function, "" for none.
 func (d *definition) scoringFunctionFault(fn *shape.Object) string {
 	kind, path, boost := fn.Str("type"), fn.Str("fieldName"), fn.Number("boost")
 	f := d.Field(path)
@@ -127,7 +127,7 @@ func validDuration(s string) bool {
 		return false
 	}
 	last := s[len(s)-1]
-	return last != 'P' && last != 'T' // something has to follow either
+	return last != 'P' && last != 'T' // a number must follow each of them
 }
 
 // validateSemantic checks the semantic configurations.
@@ -164,12 +164,11 @@ func (d *definition) validateSemantic() *reply.Error {
 	return nil
 }
 
-// semanticFieldFault returns why a field cannot be in semantic configurations, ""
-// if it can. The words about types are reported ones. That a field need not be
-// searchable, against the documentation, is inferred: no refusal of one is
-// reported, and programs that many use name some, such as the pages of Microsoft's
-// own demonstration of retrieval. Nothing is known of fields that are not retrievable, so
-// there the documentation holds.
+// semanticFieldFault returns the reason why a field cannot be in semantic configurations, ""
+// if it can. Users reported the texts about types. The documentation requires searchable
+// fields, but the emulator does not: no such refusal is reported, and widely used programs,
+// such as Microsoft's own retrieval demo, have other fields. For fields that are not
+// retrievable nothing is reported, so the documentation applies.
 func (d *definition) semanticFieldFault(path string) string {
 	f := d.Field(path)
 	switch {
@@ -184,7 +183,7 @@ func (d *definition) semanticFieldFault(path string) string {
 	return ""
 }
 
-// belowCollection reports whether a field lies in a collection of complex objects.
+// belowCollection reports whether a field is in a collection of complex objects.
 func (d *definition) belowCollection(path string) bool {
 	for i, c := range path {
 		if c != '/' {

@@ -1,5 +1,5 @@
-// Package schema is for the definitions of indexes: which the service refuses, which changes of one it makes in place,
-// and what reading, writing and searching documents needs to know about it.
+// Package schema checks and compiles the definitions of indexes: which definitions and updates the service refuses, and
+// the field data for reading, writing and searching documents.
 package schema
 
 import (
@@ -12,19 +12,18 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// Index is the compiled definition of an index. It is built once, by
-// Compile, and only read afterwards.
+// Index is the compiled definition of an index. It is immutable after Compile.
 type Index struct {
 	shape.Resource
 	Key    *stored.Field
-	Fields []*stored.Field // in the order in which documents are written
+	Fields []*stored.Field // in the order of documents in replies
 	ByName map[string]*stored.Field
 
-	// Definition is as a reply shows it: every member that the service writes, in its
-	// order, defaults filled in, without @odata.context and @odata.etag.
+	// Definition is the definition in a reply: every member that the service writes, in its
+	// order, with defaults, without @odata.context and @odata.etag.
 	Definition json.RawMessage
 
-	// Parsed is the definition in the form that updates are judged by.
+	// Parsed is the definition in the form for checking updates.
 	Parsed *definition
 
 	// For searches.
@@ -34,8 +33,8 @@ type Index struct {
 	lazyNormalizers lazyNormalizers
 }
 
-// Compile checks the definition of an index as the service of that
-// version does and compiles it. The error is the reply to the request.
+// Compile checks the definition of an index as the service of that version does, and compiles
+// it. An error is the reply to the request.
 func Compile(body []byte, version apiversion.Version) (*Index, *reply.Error) {
 	def, err := parseDefinition(body, version)
 	if err != nil {
@@ -65,7 +64,7 @@ func compileFields(defs []*shape.Object) ([]*stored.Field, map[string]*stored.Fi
 		fields = append(fields, f)
 		byName[f.Name] = f
 	}
-	// Recorded: documents have their complex members after all others.
+	// Recorded: complex members of documents follow all others.
 	slices.SortStableFunc(fields, func(a, b *stored.Field) int {
 		switch {
 		case a.Type != stored.Complex && b.Type == stored.Complex:
@@ -85,8 +84,7 @@ func compileField(d *shape.Object) *stored.Field {
 	f := &stored.Field{Name: d.Str("name")}
 	f.Type, f.Collection, _ = stored.ParseType(d.Str("type"))
 	if f.Type == stored.Complex {
-		// A complex field has no attributes of its own: what can be seen of it is
-		// for its sub-fields to say.
+		// A complex field has no attributes. Its sub-fields decide what is visible.
 		f.Retrievable, f.Stored = true, true
 		f.Fields, f.ByName = compileFields(d.Objects("fields"))
 		return f

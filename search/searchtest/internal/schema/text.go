@@ -17,8 +17,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
-// lazyAnalysis compiles the analysis components of a definition when they are
-// first needed: most indexes of tests are only written to.
+// lazyAnalysis compiles the analysis components of a definition when they are first needed,
+// because most tests never search their indexes.
 type lazyAnalysis struct {
 	once       sync.Once
 	components *analysis.Components
@@ -44,7 +44,7 @@ func (sc *Index) Components() (*analysis.Components, error) {
 	return lazy.components, lazy.err
 }
 
-// TextField is a searchable string field, wherever it lies.
+// TextField is a searchable string field at any level.
 type TextField struct {
 	Path       string
 	Fields     []*stored.Field // from the outside in
@@ -66,8 +66,8 @@ func collectTextFields(dst []TextField, around []*stored.Field, path string, byN
 	return dst
 }
 
-// NotAnalyzed is the refusal of a request that needs a part of text analysis
-// that the emulator does not have, or cannot make.
+// NotAnalyzed returns the refusal of a request that needs text analysis that is not emulated
+// or that cannot be built.
 func NotAnalyzed(what string, err error) *reply.Error {
 	if unsupported := (*analysis.UnsupportedError)(nil); errors.As(err, &unsupported) {
 		return reply.NotImplemented("searchtest cannot do this for " + what + ": " + err.Error())
@@ -75,7 +75,7 @@ func NotAnalyzed(what string, err error) *reply.Error {
 	return &reply.Error{Status: http.StatusBadRequest, Message: "The definition of " + what + " cannot be used: " + err.Error()}
 }
 
-// Analyzers returns what turns the texts of a field, and queries, into terms.
+// Analyzers returns the analyzers of a field, for its values and for queries.
 func (sc *Index) Analyzers(f *TextField) (index, search analysis.Analyzer, err error) {
 	components, err := sc.Components()
 	if err != nil {
@@ -98,8 +98,8 @@ func (sc *Index) Analyzers(f *TextField) (index, search analysis.Analyzer, err e
 	return index, search, err
 }
 
-// TextConfig describes the text index of the definition, with the synonym maps
-// by name.
+// TextConfig returns the configuration of the text index. synonyms are the synonym maps by
+// name.
 func (sc *Index) TextConfig(synonyms map[string]*textindex.Synonyms) (textindex.Config, *reply.Error) {
 	var config textindex.Config
 	for i := range sc.Texts {
@@ -109,7 +109,7 @@ func (sc *Index) TextConfig(synonyms map[string]*textindex.Synonyms) (textindex.
 			return config, NotAnalyzed("the field '"+f.Path+"'", err)
 		}
 		field := textindex.Field{Path: f.Path, Index: index, Search: search}
-		for _, name := range f.Definition.Strings("synonymMaps") { // one at most
+		for _, name := range f.Definition.Strings("synonymMaps") { // at most one
 			field.Synonyms = synonyms[name]
 		}
 		config.Fields = append(config.Fields, field)
@@ -118,7 +118,7 @@ func (sc *Index) TextConfig(synonyms map[string]*textindex.Synonyms) (textindex.
 	return config, nil
 }
 
-// similarity returns how matches are scored.
+// similarity returns the scoring algorithm.
 func (sc *Index) similarity() textindex.Similarity {
 	def := sc.Parsed.Object.Object("similarity")
 	if def == nil || def.Str("@odata.type") != bm25Similarity {
@@ -134,7 +134,7 @@ func (sc *Index) similarity() textindex.Similarity {
 	return textindex.BM25(k1, b)
 }
 
-// Document returns what the text index keeps of a document.
+// Document returns the texts of a document for the text index.
 func (sc *Index) Document(data []byte) textindex.Document {
 	doc := textindex.Document{Values: make([][]string, len(sc.Texts)), Nested: stored.CountElements(sc.Fields, data)}
 	for i := range sc.Texts {
@@ -143,8 +143,7 @@ func (sc *Index) Document(data []byte) textindex.Document {
 	return doc
 }
 
-// AppendTexts appends the values of a string field, which lies in object at the
-// end of path.
+// AppendTexts appends the values of the string field at the end of path in object.
 func AppendTexts(dst []string, path []*stored.Field, object []byte) []string {
 	f := path[0]
 	value, found := stored.FindValue(object, f.Ordinal)
@@ -169,13 +168,13 @@ func appendText(dst []string, path []*stored.Field, value []byte) []string {
 	return append(dst, string(value))
 }
 
-// Normalizer returns what is applied to the values of a field before they are
-// compared, nil if nothing is.
+// Normalizer returns the function that normalizes values of a field before comparisons, nil
+// for none.
 func (sc *Index) Normalizer(f *stored.Field) func(text string) string {
 	return sc.normalizers[f]
 }
 
-// CompileNormalizers makes the normalizers that fields name.
+// CompileNormalizers compiles the normalizers of the fields.
 func (sc *Index) CompileNormalizers() *reply.Error {
 	lazy := &sc.lazyNormalizers
 	lazy.once.Do(func() {
@@ -184,7 +183,7 @@ func (sc *Index) CompileNormalizers() *reply.Error {
 	return lazy.err
 }
 
-// lazyNormalizers is whether that has been done.
+// lazyNormalizers is the state of CompileNormalizers.
 type lazyNormalizers struct {
 	once sync.Once
 	err  *reply.Error
@@ -219,8 +218,7 @@ func (sc *Index) collectNormalizers(path string, byName map[string]*stored.Field
 	return nil
 }
 
-// SuggesterFields returns the source fields of a suggester, nil if there is no
-// suggester of that name.
+// SuggesterFields returns the source fields of a suggester, nil if it does not exist.
 func (sc *Index) SuggesterFields(name string) []TextField {
 	for _, d := range sc.Parsed.Object.Objects("suggesters") {
 		if d.Str("name") != name {
@@ -237,13 +235,12 @@ func (sc *Index) SuggesterFields(name string) []TextField {
 	return nil
 }
 
-// TextField returns the place of a searchable string field in texts, -1 if there
-// is none of that path.
+// TextField returns the index in Texts of the field with that path, -1 for none.
 func (sc *Index) TextField(path string) int {
 	return slices.IndexFunc(sc.Texts, func(f TextField) bool { return f.Path == path })
 }
 
-// Find returns the fields along a path, from the outside in, or nil.
+// Find returns the fields along a path, outermost first, or nil.
 func (sc *Index) Find(path string) []*stored.Field {
 	byName := sc.ByName
 	var out []*stored.Field
@@ -257,7 +254,7 @@ func (sc *Index) Find(path string) []*stored.Field {
 	return out
 }
 
-// Expressions returns the options by which OData expressions are compiled.
+// Expressions returns the options for compiling OData expressions.
 func (sc *Index) Expressions() *odata.Options {
 	return &odata.Options{Fields: sc.ByName, Normalize: sc.Normalizer}
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
-// frozenAttributes are the members of a field that an update cannot change:
-// what is stored depends on them. retrievable, searchAnalyzer and synonymMaps
-// matter only to reading and may change at any time.
+// frozenAttributes are the members of a field that an update cannot change, because stored
+// data depends on them. retrievable, searchAnalyzer and synonymMaps matter only for reading
+// and may change.
 var frozenAttributes = []string{
 	"type", "searchable", "filterable", "stored", "sortable", "facetable", "key", "indexAnalyzer", "analyzer", "normalizer",
 	"dimensions", "vectorSearchProfile", "vectorEncoding",
 }
 
-// UpdateFault is the refusal of a change that an update cannot make, nil if it
-// can make all of them. downtime is whether it may take the index offline, and
-// service the name of the service.
+// UpdateFault returns the refusal of an update with changes that are not possible, nil if all
+// are. downtime allows changes that take the index offline. service is the name of the
+// service.
 func UpdateFault(prev, next *definition, downtime bool, service string) *reply.Error {
 	added := make(map[string]bool)
 	if err := next.changedFields(prev.Object.Objects("fields"), next.Object.Objects("fields"), "", added); err != nil {
@@ -38,7 +38,7 @@ func UpdateFault(prev, next *definition, downtime bool, service string) *reply.E
 	switch {
 	case !prev.Object.Has("encryptionKey") && next.Object.Has("encryptionKey"):
 		return next.Deny("CannotEncryptExistingIndex", "The index '"+next.name+"' was created without an encryption key. An existing index cannot be encrypted.")
-	case prev.Object.Has("encryptionKey") && !next.Object.Has("encryptionKey"): // documented: the service ignores that
+	case prev.Object.Has("encryptionKey") && !next.Object.Has("encryptionKey"): // documented: the service ignores its removal
 		next.Object.Set("encryptionKey", prev.Object.Get("encryptionKey"))
 	}
 	needsDowntime := false
@@ -59,7 +59,7 @@ func UpdateFault(prev, next *definition, downtime bool, service string) *reply.E
 		}
 	}
 	similarity, before := next.Object.Object("similarity"), prev.Object.Object("similarity")
-	if !next.Object.Has("similarity") && !prev.Object.Has("similarity") { // neither asks for one: what an older version has chosen stays
+	if !next.Object.Has("similarity") && !prev.Object.Has("similarity") { // the similarity of an older version stays
 		similarity = before
 		next.Object.Set("similarity", before)
 	}
@@ -75,7 +75,7 @@ func UpdateFault(prev, next *definition, downtime bool, service string) *reply.E
 	return nil
 }
 
-// factor is a parameter of BM25, whose default is documented.
+// factor returns a parameter of BM25 or its documented default.
 func factor(similarity *shape.Object, name string, def json.Number) any {
 	if similarity.Shape == similarityShapes[bm25Similarity] {
 		if v := similarity.Get(name); v != nil {
@@ -85,10 +85,10 @@ func factor(similarity *shape.Object, name string, def json.Number) any {
 	return def
 }
 
-// needsDowntimeText is as recorded.
+// needsDowntimeText is the recorded message.
 const needsDowntimeText = "Index update not allowed because it would cause downtime. In order to add new analyzers, tokenizers, token filters, or character filters to an existing index, set the 'allowIndexDowntime' query parameter to 'true' in the index update request. Note that this operation will put your index offline for at least a few seconds, causing your indexing and query requests to fail. Performance and write availability of the index can be impaired for several minutes after the index is updated, or longer for very large indexes."
 
-// denialCode is the code of a refused update, which old versions leave empty.
+// denialCode returns the code of a refused update, "" for old versions.
 func denialCode(p *shape.Parser) string {
 	if p.Coded() {
 		return "OperationNotAllowed"
@@ -96,8 +96,8 @@ func denialCode(p *shape.Parser) string {
 	return ""
 }
 
-// changedFields checks that the fields of prev are still there, unchanged, and
-// puts the paths of new ones into added.
+// changedFields checks that the fields of prev still exist unchanged, and adds the paths of
+// new fields to added.
 func (d *definition) changedFields(prev, next []*shape.Object, prefix string, added map[string]bool) *reply.Error {
 	var gone []string
 	for _, f := range prev {
@@ -128,7 +128,7 @@ func (d *definition) changedFields(prev, next []*shape.Object, prefix string, ad
 	return nil
 }
 
-// addPaths puts the path of a new field and of those below it into added.
+// addPaths adds the path of a new field and those of its sub-fields to added.
 func addPaths(f *shape.Object, path string, added map[string]bool) {
 	added[path] = true
 	for _, sub := range f.Objects("fields") {
@@ -136,15 +136,14 @@ func addPaths(f *shape.Object, path string, added map[string]bool) {
 	}
 }
 
-// newSuggesters checks that a suggester which is new, or has new sources, has
-// them among the fields of the same update: documents that are already there
-// were not prepared for it.
+// newSuggesters checks that the new sources of a suggester are fields added by the same
+// update, because existing documents were not indexed for it.
 func (d *definition) newSuggesters(prev *definition, added map[string]bool) *reply.Error {
 	suggesters := d.Object.Objects("suggesters")
 	for _, before := range prev.Object.Objects("suggesters") {
 		now := Named(suggesters, before.Str("name"))
 		if now == nil {
-			continue // a suggester may be given up
+			continue // a suggester may be removed
 		}
 		for _, path := range before.Strings("sourceFields") {
 			if !slices.Contains(now.Strings("sourceFields"), path) {
@@ -170,8 +169,8 @@ func (d *definition) newSuggesters(prev *definition, added map[string]bool) *rep
 	return nil
 }
 
-// newVectorStorage checks that no new vector field goes without storage, which
-// can be chosen only when the index is created.
+// newVectorStorage checks that no new vector field has stored=false, which is possible only
+// when the index is created.
 func (d *definition) newVectorStorage(added map[string]bool) *reply.Error {
 	for _, f := range d.Object.Objects("fields") {
 		if added[f.Str("name")] && !complexField(f) && !f.Bool("stored") {
@@ -181,9 +180,9 @@ func (d *definition) newVectorStorage(added map[string]bool) *reply.Error {
 	return nil
 }
 
-// changedVectorSearch checks that what the vectors of fields were indexed with is as it was. What only queries
-// need may change, and so may what no field uses. github.com/Azure/azure-sdk-for-python/issues/38203 has the service
-// refuse another algorithm.
+// changedVectorSearch checks that the settings with which vectors were indexed are unchanged. Settings that only
+// queries use may change, and so may those that no field uses. In
+// github.com/Azure/azure-sdk-for-python/issues/38203 the service refuses another algorithm.
 func (d *definition) changedVectorSearch(prev *definition, fields []*shape.Object) *reply.Error {
 	before, now := prev.Object.Object("vectorSearch"), d.Object.Object("vectorSearch")
 	for _, f := range fields {
@@ -212,8 +211,8 @@ func (d *definition) changedVectorSearch(prev *definition, fields []*shape.Objec
 	return nil
 }
 
-// differs reports whether two objects of a shape differ in other members than the free ones, given by their paths. One
-// that is nil has the defaults.
+// differs reports whether two objects of a shape differ in members other than the free ones, which are paths. A nil
+// object has the defaults.
 func differs(sh *shape.Shape, a, b *shape.Object, prefix string, free []string) bool {
 	value := func(o *shape.Object, m *shape.Property) any {
 		if o == nil || o.Get(m.Name) == nil {

@@ -11,10 +11,9 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
-// validate checks a definition that has been read against the service's rules.
-// Like the service it stops at the first rule that is broken. What the service
-// says is known for some rules only; the texts of the others are our own, in
-// its frame.
+// validate checks a definition by the service's rules and, like the service, stops at the
+// first error. Only some of the service's messages are known; the others have its form with
+// texts of the emulator.
 func (d *definition) validate() *reply.Error {
 	if reason := refusal.Name("Index", d.name, 2); reason != "" {
 		return d.Refuse("InvalidName", "Invalid index name: "+reason)
@@ -42,7 +41,7 @@ var (
 	durationPattern      = regexp.MustCompile(`^-?P(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$`)
 )
 
-// fieldNameFault is the rule that the name of a field breaks, "" if none.
+// fieldNameFault returns the rule that the name of a field breaks, "" for none.
 func fieldNameFault(name string) string {
 	switch {
 	case len(name) == 0 || len(name) > maxNameLength:
@@ -55,7 +54,7 @@ func fieldNameFault(name string) string {
 	return ""
 }
 
-// Named finds an object of a list by its name.
+// Named returns the object of a list with that name, nil for none.
 func Named(list []*shape.Object, name string) *shape.Object {
 	for _, o := range list {
 		if o.Str("name") == name {
@@ -65,8 +64,8 @@ func Named(list []*shape.Object, name string) *shape.Object {
 	return nil
 }
 
-// names checks that the objects of a list have different names, none of them
-// empty or too long.
+// names checks that the names of the objects in a list are unique, not empty and not too
+// long.
 func (d *definition) names(what string, list []*shape.Object) *reply.Error {
 	seen := make(map[string]bool, len(list))
 	for _, o := range list {
@@ -82,8 +81,7 @@ func (d *definition) names(what string, list []*shape.Object) *reply.Error {
 	return nil
 }
 
-// identifiers is names for the lists whose names are nearly like those of
-// fields.
+// identifiers is names for lists whose names have almost the rules of field names.
 func (d *definition) identifiers(what string, list []*shape.Object) *reply.Error {
 	for _, o := range list {
 		if name := o.Str("name"); name != "" && !identifierPattern.MatchString(name) {
@@ -128,8 +126,8 @@ func (d *definition) validateSuggesters() *reply.Error {
 	return nil
 }
 
-// suggestible reports whether a suggester may use the field: its terms have to
-// come from the standard analyzer or one that knows a language.
+// suggestible reports whether a suggester may use the field: its analyzer must be the
+// standard analyzer or one for a language.
 func suggestible(f *shape.Object) bool {
 	name := f.Str("analyzer")
 	if name == "" {
@@ -138,7 +136,7 @@ func suggestible(f *shape.Object) bool {
 	return name == "" || name == "standard.lucene" || analysis.HasLanguageAnalyzer(name)
 }
 
-// stringField reports whether a field holds strings.
+// stringField reports whether a field contains strings.
 func stringField(f *shape.Object) bool {
 	typ, _, ok := stored.ParseType(f.Str("type"))
 	return ok && typ == stored.String

@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/vectors"
 )
 
-// vectorField checks a field that holds vectors.
+// vectorField checks a vector field.
 func (d *definition) vectorField(f *shape.Object, path string, nested bool) *reply.Error {
 	bad := func(reason string) *reply.Error {
 		return d.Refuse("InvalidField", "The vector field '"+path+"' "+reason)
@@ -92,7 +92,7 @@ func metricOf(algorithm *shape.Object) string {
 	return ""
 }
 
-// vectors is a list of the vector search configuration.
+// vectors returns a list of the vector search configuration.
 func (d *definition) vectors(list string) []*shape.Object {
 	if vs := d.Object.Object("vectorSearch"); vs != nil {
 		return vs.Objects(list)
@@ -100,8 +100,8 @@ func (d *definition) vectors(list string) []*shape.Object {
 	return nil
 }
 
-// validateVectors checks the vector search configuration: names are unique and
-// those that are used exist.
+// validateVectors checks that names in the vector search configuration are unique, and that
+// the names to which it refers exist.
 func (d *definition) validateVectors() *reply.Error {
 	for _, list := range []string{"algorithms", "profiles", "vectorizers", "compressions"} {
 		if err := d.names("vector search "+list, d.vectors(list)); err != nil {
@@ -142,7 +142,7 @@ func (d *definition) validateVectors() *reply.Error {
 	return nil
 }
 
-// onlyFor checks that an object has no parameters but those of its kind.
+// onlyFor checks that an object has only the parameters of its kind.
 func (d *definition) onlyFor(o *shape.Object, parameters map[string]string) *reply.Error {
 	for kind, member := range parameters {
 		if kind != o.Str("kind") && o.Has(member) {
@@ -152,8 +152,7 @@ func (d *definition) onlyFor(o *shape.Object, parameters map[string]string) *rep
 	return nil
 }
 
-// VectorMetric returns the metric of a vector field: that of the algorithm of
-// its profile.
+// VectorMetric returns the metric of a vector field, from the algorithm of its profile.
 func (sc *Index) VectorMetric(name string) vectors.Metric {
 	if algorithm := sc.vectorSetting(name, "algorithm", "algorithms"); algorithm != nil {
 		m, _ := vectors.ParseMetric(metricOf(algorithm))
@@ -162,8 +161,8 @@ func (sc *Index) VectorMetric(name string) vectors.Metric {
 	return vectors.Cosine
 }
 
-// Rescores reports whether what is found in a compressed vector field is ranked
-// again with the original vectors.
+// Rescores reports whether results from a compressed vector field are ranked again with the
+// original vectors.
 func (sc *Index) Rescores(name string) bool {
 	compression := sc.vectorSetting(name, "compression", "compressions")
 	if compression == nil {
@@ -175,8 +174,8 @@ func (sc *Index) Rescores(name string) bool {
 	return compression.Bool("rerankWithOriginalVectors")
 }
 
-// vectorSetting returns what the profile of a vector field names as its member,
-// one of a list of the vector search configuration. It is nil if there is none.
+// vectorSetting returns the object of a list of the vector search configuration to which a
+// member of the profile of a vector field refers. It is nil if there is none.
 func (sc *Index) vectorSetting(field, member, list string) *shape.Object {
 	d := sc.Parsed
 	f := Named(d.Object.Objects("fields"), field)

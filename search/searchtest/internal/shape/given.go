@@ -5,14 +5,14 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
-// ShowsGiven reports whether a snapshot has the i-th member of an object: the
-// request had it, and it is neither a secret nor unknown to that version.
+// ShowsGiven reports whether a snapshot has the i-th member of an object: the request had it,
+// the version has it, and it is not a secret.
 func ShowsGiven(o *Object, i int, version apiversion.Version) bool {
 	m := &o.Shape.Members[i]
 	return o.Given[i] && version.Has(m.Needs) && !m.Secret && (o.Shape.Writes == nil || o.Shape.Writes(o, m.Name))
 }
 
-// AppendGiven appends the members of an object that the request had.
+// AppendGiven appends an object with only the members that the request had.
 func AppendGiven(dst []byte, o *Object, version apiversion.Version) []byte {
 	dst = append(dst, '{')
 	first := true

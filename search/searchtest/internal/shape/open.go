@@ -8,23 +8,22 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
-// Secrecy says what to do with the secrets of JSON that no shape describes.
+// Secrecy is the treatment of secrets in JSON without a shape.
 type Secrecy bool
 
-// The two ways.
+// The treatments of secrets.
 const (
-	RedactSecrets Secrecy = false // replies say that there is one
-	OmitSecrets   Secrecy = true  // snapshots have none
+	RedactSecrets Secrecy = false // for replies: a placeholder
+	OmitSecrets   Secrecy = true  // for snapshots: left out
 )
 
-// secretMembers are the names of secrets where no shape says so. What has them is a
-// string.
+// secretMembers are the names of string members that are secrets in JSON without a shape.
 var secretMembers = []string{"apiKey", "applicationSecret", "connectionString", "key", "storageConnectionString"}
 
-// Redacted stands in replies for a secret.
+// Redacted is the placeholder of a secret in replies.
 const Redacted = "<redacted>"
 
-// AppendOpen appends JSON as it came, but for secrets.
+// AppendOpen appends JSON unchanged, except for secrets.
 func AppendOpen(dst []byte, value any, secrets Secrecy) []byte {
 	switch v := value.(type) {
 	case bool:
@@ -48,8 +47,8 @@ func AppendOpen(dst []byte, value any, secrets Secrecy) []byte {
 	return append(dst, "null"...)
 }
 
-// AppendOpenMembers appends the members of an object. first means that none is
-// before them.
+// AppendOpenMembers appends the members of an object. first means that no member precedes
+// them.
 func AppendOpenMembers(dst []byte, members *Members, secrets Secrecy, first bool) []byte {
 	for i, name := range members.Names {
 		value := members.Values[i]

@@ -17,9 +17,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
-// maxDefinitionNesting limits the depth of the JSON of a definition. Complex
-// fields nest ten deep at most and take two levels each; what is deeper is
-// refused before it is looked at.
+// maxDefinitionNesting is the maximum depth of the JSON of a definition. Complex fields may
+// have ten levels, with two levels of JSON each. Deeper JSON is refused without reading it.
 const maxDefinitionNesting = 64
 
 // Members is a JSON object with its members in their order.
@@ -28,7 +27,7 @@ type Members struct {
 	Values []any
 }
 
-// Get returns a member, nil if there is none.
+// Get returns a member, nil for none.
 func (m *Members) Get(name string) any {
 	if m == nil {
 		return nil
@@ -42,15 +41,15 @@ func (m *Members) Get(name string) any {
 // Parser reads a definition for one api-version.
 type Parser struct {
 	Version apiversion.Version
-	body    string // what old versions call the body in their messages: "index"
+	body    string // name of the body in messages of old versions: "index"
 }
 
-// NewParser returns a parser; body is what old versions call the body in their messages, such as "index".
+// NewParser returns a parser. body is the name of the body in messages of old versions, such as "index".
 func NewParser(body string, version apiversion.Version) *Parser {
 	return &Parser{Version: version, body: body}
 }
 
-// Read fits the JSON of a body to a shape.
+// Read reads the JSON of a body as an object of a shape.
 func (p *Parser) Read(body []byte, sh *Shape) (*Object, *reply.Error) {
 	body = bytes.TrimPrefix(body, []byte("\uFEFF"))
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -71,8 +70,7 @@ func (p *Parser) Read(body []byte, sh *Shape) (*Object, *reply.Error) {
 	return p.Object(root, sh)
 }
 
-// ReadJSON reads one value into nil, bool, string, json.Number, []any or
-// *Members.
+// ReadJSON reads one value as nil, bool, string, json.Number, []any or *Members.
 func ReadJSON(dec *json.Decoder, depth int) (any, error) {
 	token, err := dec.Token()
 	if err != nil {
@@ -121,7 +119,7 @@ func ReadJSON(dec *json.Decoder, depth int) (any, error) {
 	return nil, fmt.Errorf("'%s' was not expected", delim)
 }
 
-// Fault is err in words that do not name a Go package.
+// Fault returns the text of err without names of Go packages.
 func Fault(err error) string {
 	var syntax *json.SyntaxError
 	var unfit *json.UnmarshalTypeError
@@ -136,7 +134,7 @@ func Fault(err error) string {
 	return strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + "."
 }
 
-// Object fits the members of a JSON object to a shape.
+// Object converts a JSON object to an object of a shape.
 func (p *Parser) Object(in *Members, sh *Shape) (*Object, *reply.Error) {
 	out := &Object{Shape: sh, Values: make([]any, len(sh.Members)), Given: make([]bool, len(sh.Members))}
 	for i := range sh.Members {
@@ -146,7 +144,7 @@ func (p *Parser) Object(in *Members, sh *Shape) (*Object, *reply.Error) {
 		value := in.Values[n]
 		i := sh.Index(name)
 		if i < 0 && strings.Contains(name, "@") {
-			continue // annotations are welcome everywhere: definitions are sent as they were got
+			continue // annotations are allowed everywhere, so that a client can send a definition that it received
 		}
 		if i < 0 && sh.Open {
 			if out.Others == nil {
@@ -159,7 +157,7 @@ func (p *Parser) Object(in *Members, sh *Shape) (*Object, *reply.Error) {
 			return nil, p.unknownMember(name, value, sh)
 		}
 		if value == nil {
-			continue // null asks for the default
+			continue // null means the default
 		}
 		fitted, err := p.value(value, &sh.Members[i], sh)
 		if err != nil {
@@ -175,7 +173,7 @@ func (p *Parser) Object(in *Members, sh *Shape) (*Object, *reply.Error) {
 	return out, nil
 }
 
-// value fits one JSON value to a member.
+// value converts one JSON value to a value of a member.
 func (p *Parser) value(in any, m *Property, around *Shape) (any, *reply.Error) {
 	switch m.Kind {
 	case KindAny:
@@ -234,7 +232,7 @@ func (p *Parser) value(in any, m *Property, around *Shape) (any, *reply.Error) {
 	return p.primitive(in, m)
 }
 
-// primitive fits a string, boolean or number.
+// primitive converts a string, boolean or number.
 func (p *Parser) primitive(in any, m *Property) (any, *reply.Error) {
 	switch in.(type) {
 	case []any, *Members:
@@ -280,7 +278,7 @@ func (p *Parser) bounds(f float64, n json.Number, m *Property) *reply.Error {
 	return p.Refuse("InvalidPropertyValue", fmt.Sprintf("The value '%s' of the property '%s' is not valid: it must be between %v and %v.", n, m.Name, m.min, m.max))
 }
 
-// variant finds the shape of an object of a member.
+// variant returns the shape of an object with variants.
 func (p *Parser) variant(in *Members, m *Property) (*Shape, *reply.Error) {
 	if m.variants == nil {
 		return m.Shape(), nil
@@ -298,11 +296,11 @@ func (p *Parser) variant(in *Members, m *Property) (*Shape, *reply.Error) {
 	return nil, p.unreadable("A resource with type name '" + strings.TrimPrefix(name, "#") + "' was found, but the model does not define that type for the property '" + m.Name + "'.")
 }
 
-// typeName is the full name of a shape's type.
+// typeName returns the full name of the type of a shape.
 func (p *Parser) typeName(sh *Shape) string { return ResourceType(p.Version, sh.TypeName) }
 
-// unknownMember says it the way of the service, which knows two: one for plain
-// values and one for objects and arrays.
+// unknownMember refuses an unknown member. The service has one message for primitive values
+// and one for objects and arrays.
 func (p *Parser) unknownMember(name string, value any, sh *Shape) *reply.Error {
 	switch value.(type) {
 	case []any, *Members:
@@ -331,13 +329,13 @@ func (p *Parser) WrongType(found any, expected string) *reply.Error {
 	return p.unreadable("Cannot convert the literal '" + text + "' to the expected type '" + expected + "'.")
 }
 
-// Coded reports whether the service of this version fills code and details of
-// its errors: recordings of 2019-05-06 and 2020-06-30 have them empty, users of
-// later versions report them filled.
+// Coded reports whether errors of this version have codes and details. They are empty in
+// recordings of 2019-05-06 and 2020-06-30, and set in errors that users of later versions
+// report.
 func (p *Parser) Coded() bool { return p.Version.Has(apiversion.CodedErrors) }
 
-// parameter returns the name of the body of the request in messages.
-// It changed together with the codes.
+// parameter returns the name of the request body in messages. It changed in the version that
+// introduced codes.
 func (p *Parser) parameter() string {
 	if p.Coded() {
 		return "definition"
@@ -345,8 +343,7 @@ func (p *Parser) parameter() string {
 	return p.body
 }
 
-// unreadable refuses a body that is not of the type it should be. It never has
-// a code.
+// unreadable refuses a body of the wrong type. It never has a code.
 func (p *Parser) unreadable(reason string) *reply.Error {
 	if !p.Coded() {
 		return reply.InvalidRequest(reason)
@@ -367,8 +364,8 @@ func (p *Parser) Refuse(code, reason string) *reply.Error {
 	}
 }
 
-// RefuseFirst refuses a definition by the first fault that the service finds before an
-// indexer runs.
+// RefuseFirst refuses a definition because of the first fault that the service detects without
+// running an indexer. It returns nil if there is none.
 func (p *Parser) RefuseFirst(faults []refusal.Fault) *reply.Error {
 	for _, f := range faults {
 		switch {
@@ -390,8 +387,8 @@ func (p *Parser) Deny(code, reason string) *reply.Error {
 	return e
 }
 
-// ResourceType is the name of a type of the service, which has the version in it
-// as the request wrote it: Microsoft.Azure.Search.V2023_10_01_Preview.IndexResult.
+// ResourceType returns the name of a type of the service. It contains the version of the
+// request: Microsoft.Azure.Search.V2023_10_01_Preview.IndexResult.
 func ResourceType(version apiversion.Version, name string) string {
 	text := cmp.Or(version.String(), apiversion.Default)
 	return "Microsoft.Azure.Search.V" + strings.ReplaceAll(text, "-", "_") + "." + name

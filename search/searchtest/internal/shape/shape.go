@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
-// Kind says which values a member of a definition has.
+// Kind is the kind of values of a member.
 type Kind uint8
 
 // The kinds.
@@ -26,21 +26,20 @@ const (
 	KindObjects // list of kindObject
 	KindWeights // object of any names with numbers
 	KindHeaders // object of any names with strings
-	KindAny     // JSON that is kept as it came, of *Members, []any, json.Number, …
+	KindAny     // any JSON, stored unchanged: *Members, []any, json.Number, …
 )
 
-// Shape describes the JSON objects of one type: their members in the order in
-// which the service writes them.
+// Shape describes the JSON objects of one type by their members, in the order in which the
+// service writes them.
 type Shape struct {
-	TypeName string // without the namespace, as error messages say it
+	TypeName string // without the namespace, as in error messages
 	Members  []Property
 
-	Needs apiversion.Capability // where it is one of the variants of a member
-	// Open means that other members are kept and written behind those of the shape.
+	Needs apiversion.Capability // capability of the version, for a variant of a member
+	// Open keeps members that are not in the shape, and writes them after the others.
 	Open bool
 
-	// writes, when set, says which members an object has when it is written;
-	// otherwise it has them all.
+	// Writes reports whether the object o has the member in replies. Nil means all members.
 	Writes func(o *Object, name string) bool
 }
 
@@ -50,24 +49,24 @@ type Property struct {
 	Kind     Kind
 	Needs    apiversion.Capability // 0 for none
 	Required bool
-	Default  any // value when it is absent or null: nil, bool, string, json.Number, []any
+	Default  any // value of a missing or null member: nil, bool, string, json.Number, []any
 
-	// enum lists the only values that a string, or the strings of a list, may
-	// have. Case matters.
+	// enum lists the allowed values of a string, or of the strings of a list. It is case
+	// sensitive.
 	enum []string
 
-	// limits of a number, used when bounded.
+	// The limits of a number, if bounded.
 	bounded  bool
 	min, max float64
 
-	// Shape of an object, or a function of it where shapes are recursive.
+	// Shape returns the shape of an object. It is a function because shapes may be recursive.
 	Shape func() *Shape
 
-	// variants of an object by the value of its @odata.type, which is the first
-	// member of every variant.
+	// variants are the shapes of an object by its @odata.type, which is the first member of
+	// every variant.
 	variants map[string]*Shape
 
-	// Secret values are accepted and never shown again: echoes say shown.
+	// Secret values are accepted and never returned. Replies contain shown instead.
 	Secret bool
 	shown  any
 }
@@ -78,22 +77,22 @@ type Property struct {
 type Object struct {
 	Shape  *Shape
 	Values []any
-	Given  []bool   // whether the request had the member, and not as null
-	Others *Members // of an open shape, nil for none
+	Given  []bool   // whether the request had the member with a value other than null
+	Others *Members // further members of an open shape, nil for none
 }
 
-// Pairs is an object with names of the user's choice, in the order given.
+// Pairs is an object with arbitrary names, in the given order.
 type Pairs struct {
 	Names  []string
 	Values []any
 }
 
-// Index finds a member by name, -1 if the shape has none.
+// Index returns the index of a member by name, -1 for none.
 func (sh *Shape) Index(name string) int {
 	return slices.IndexFunc(sh.Members, func(m Property) bool { return m.Name == name })
 }
 
-// Get returns the value of a member, nil if the object has none.
+// Get returns the value of a member, nil for none.
 func (o *Object) Get(name string) any {
 	if i := o.Shape.Index(name); i >= 0 {
 		return o.Values[i]
@@ -101,14 +100,14 @@ func (o *Object) Get(name string) any {
 	return nil
 }
 
-// Set gives a member of the shape a value.
+// Set sets the value of a member of the shape.
 func (o *Object) Set(name string, value any) {
 	if i := o.Shape.Index(name); i >= 0 {
 		o.Values[i] = value
 	}
 }
 
-// Has reports whether the request gave the member.
+// Has reports whether the request had the member.
 func (o *Object) Has(name string) bool {
 	i := o.Shape.Index(name)
 	return i >= 0 && o.Given[i]
@@ -163,12 +162,12 @@ func (o *Object) Objects(name string) []*Object {
 	return out
 }
 
-// AppendTo appends o as the service of that version writes it.
+// AppendTo appends o as a service of that version writes it.
 func (o *Object) AppendTo(dst []byte, version apiversion.Version) []byte {
 	return o.AppendSome(dst, version, nil)
 }
 
-// AppendSome is AppendTo for some members of o; nil means all.
+// AppendSome is AppendTo for the chosen members; nil means all.
 func (o *Object) AppendSome(dst []byte, version apiversion.Version, chosen []string) []byte {
 	dst = append(dst, '{')
 	first := true
@@ -195,7 +194,7 @@ func (o *Object) AppendSome(dst []byte, version apiversion.Version, chosen []str
 	return append(dst, '}')
 }
 
-// AppendValue appends the value of a member of some kind.
+// AppendValue appends the value of a member of kind k.
 func AppendValue(dst []byte, k Kind, value any, version apiversion.Version) []byte {
 	if k == KindAny {
 		return AppendOpen(dst, value, RedactSecrets)
@@ -239,9 +238,8 @@ func AppendValue(dst []byte, k Kind, value any, version apiversion.Version) []by
 	return append(dst, "null"...)
 }
 
-// Equal reports whether two values of one member are the same. Objects
-// with names of the user's choice are never compared: nothing that an update
-// may not change has one.
+// Equal reports whether two values of one member are equal. Pairs are never equal, because
+// no member that an update must not change contains them.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case *Object:
@@ -265,14 +263,14 @@ func Equal(a, b any) bool {
 	return a == b
 }
 
-// integer reads n as a whole number of 64 bits, in the plain form: the service
-// takes neither 1.0 nor 1e0 for an integer.
+// integer reads n as a 64-bit integer in plain form. The service accepts neither 1.0 nor 1e0
+// for an integer.
 func integer(n json.Number) (int64, bool) {
 	i, err := strconv.ParseInt(n.String(), 10, 64)
 	return i, err == nil
 }
 
-// finite reads n as a double that is a number.
+// finite reads n as a finite double.
 func finite(n json.Number) (float64, bool) {
 	f, err := n.Float64()
 	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)

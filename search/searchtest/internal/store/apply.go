@@ -11,13 +11,12 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// Apply applies the actions in the order of the request and returns one result for
-// each. refused[i], where there is one, is the answer of
-// action i instead of applying it; refused may be nil.
+// Apply applies the actions in order and returns one result for each. If refused[i] has a
+// status, it is the result of action i, which is not applied. refused may be nil.
 //
-// The actions were read by a definition that a PUT may have replaced since. A
-// merge meets documents written by the newer one, so that is what counts here;
-// it knows every field of the older one, by the same ordinal.
+// Since the actions were read, a PUT may have replaced the definition. Apply uses the current
+// one, because a merge may meet documents written with it. It contains every field of the
+// older definition with the same ordinal.
 func (ix *Index) Apply(from *Origin, actions []batch.Action, refused []batch.Result) []batch.Result {
 	results := make([]batch.Result, 0, len(actions))
 	ix.mu.Lock()
@@ -39,8 +38,8 @@ func (ix *Index) Apply(from *Origin, actions []batch.Action, refused []batch.Res
 	return results
 }
 
-// Restore stores a document that is visible at once, whatever the lag. All of those
-// come before the index is shared.
+// Restore stores a document that is visible at once, without the lag. It must be called
+// before the index is shared.
 func (ix *Index) Restore(a *batch.Action) (status int, message string) {
 	return ix.applyOne(ix.schema.Load(), a, time.Time{})
 }
@@ -71,7 +70,7 @@ func (ix *Index) applyOne(sc *schema.Index, a *batch.Action, now time.Time) (sta
 	case !found && ix.quota > 0 && int64(len(ix.live)) >= ix.quota:
 		return http.StatusTooManyRequests, batch.DocumentMessage(http.StatusTooManyRequests)
 	case a.Type != models.ActionTypeUpload:
-		data = slices.Clone(data) // it is the parser's
+		data = slices.Clone(data) // data is memory of the parser
 	}
 	if ix.put(a.Key, data, now) {
 		return http.StatusCreated, ""

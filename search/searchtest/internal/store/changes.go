@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Change is one action that reached an index: searchtest.Change, which documents it.
+// Change is one action that reached an index. searchtest.Change documents the fields.
 type Change struct {
 	Seq                        uint64
 	Key                        string
@@ -21,38 +21,38 @@ type Change struct {
 	Document                   json.RawMessage // in stored form
 }
 
-// Origin is the request that changes came with.
+// Origin is the request of a change.
 type Origin struct {
 	Seq       uint64
 	RequestID string
 	ClientID  string
 	Time      time.Time
-	decided   time.Time // written once, under the lock of the index, before the first change
+	decided   time.Time // set once, under the lock of the index, before the first change
 }
 
-// changeLog remembers the latest actions of an index: a ring in which the
-// entries of one key are chained, newest first. The index's lock guards it.
+// changeLog keeps the latest actions of an index in a ring. Entries of one key are linked,
+// newest first. The lock of the index guards it.
 type changeLog struct {
-	limit int // how many are kept; none if negative
+	limit int // number of entries to keep; negative for none
 	count uint64
 	ring  []changeEntry
 	heads map[string]uint64 // seq of the latest entry of each key in the ring
 
 	keepContents bool
-	contents     [][]byte // in stored form, slot by slot as in ring; empty unless keepContents
+	contents     [][]byte // in stored form, by the same index as ring; empty without keepContents
 }
 
 type changeEntry struct {
 	key      string
 	seq      uint64
-	previous uint64 // seq of the entry of the same key before, 0 for none
+	previous uint64 // seq of the previous entry of the same key, 0 for none
 	origin   *Origin
 	typ      models.ActionType
 	status   int
 }
 
-// add notes an action. data is the document in stored form, nil for a delete; that
-// of a merge is copied.
+// add appends an action. data is the document in stored form, nil for a delete. Data of a
+// merge is copied.
 func (l *changeLog) add(key string, typ models.ActionType, status int, from *Origin, data []byte) {
 	l.count++
 	if l.limit < 0 {
@@ -85,10 +85,10 @@ func (l *changeLog) add(key string, typ models.ActionType, status int, from *Ori
 
 func (l *changeLog) slot(seq uint64) int { return int((seq - 1) % uint64(l.limit)) }
 
-// oldest is the seq of the oldest entry that is still there.
+// oldest returns the seq of the oldest entry in the ring.
 func (l *changeLog) oldest() uint64 { return l.count - uint64(len(l.ring)) + 1 }
 
-// at returns an entry that is still there, with the document in stored form.
+// at returns an entry of the ring, with the document in stored form.
 func (l *changeLog) at(seq uint64) Change {
 	e := &l.ring[l.slot(seq)]
 	c := Change{
@@ -102,7 +102,7 @@ func (l *changeLog) at(seq uint64) Change {
 	return c
 }
 
-// of returns what is remembered of a key, oldest first.
+// of returns the entries of a key, oldest first.
 func (l *changeLog) of(key string) []Change {
 	var out []Change
 	for seq := l.heads[key]; seq >= l.oldest() && seq != 0; {
@@ -115,7 +115,7 @@ func (l *changeLog) of(key string) []Change {
 	return out
 }
 
-// all yields everything that is remembered, oldest first.
+// all yields all entries, oldest first.
 func (l *changeLog) all() iter.Seq[Change] {
 	return func(yield func(Change) bool) {
 		if len(l.ring) == 0 {

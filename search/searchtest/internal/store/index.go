@@ -1,4 +1,4 @@
-// Package store is for the documents of an index: what was written, what of it is visible, and what has happened to it.
+// Package store keeps the documents of an index, which of them are visible, and the history of their changes.
 package store
 
 import (
@@ -12,26 +12,24 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// Index is one index of the service: its definition and its documents. Every
-// index has its own lock, so that writers of two indexes do not wait for each
-// other, nor for whoever looks for an index by its name.
+// Index is one index of the service: its definition and its documents. Each index has its own
+// lock, so it blocks neither writers of other indexes nor lookups of indexes by name.
 type Index struct {
 	Name  string
-	quota int64 // how many documents it may hold, 0 for any number
+	quota int64 // maximum number of documents, 0 for no limit
 
-	// schema is the current definition. It is read without a lock and replaced
-	// with SetSchema.
+	// schema is the current definition. It is read without a lock and replaced by SetSchema.
 	schema atomic.Pointer[schema.Index]
 
 	mu sync.Mutex // guards everything below
 	documents
 	changes changeLog
-	merged  []byte // where merges are put together
+	merged  []byte // buffer for merged documents
 
-	view query.View // has a lock of its own
+	view query.View // has its own lock
 }
 
-// Options are those of searchtest.Options that say what is kept and when it is seen.
+// Options are the fields of searchtest.Options for storage and visibility.
 type Options struct {
 	DocumentQuota int64
 	VisibilityLag time.Duration
@@ -55,17 +53,15 @@ func New(sc *schema.Index, o Options) *Index {
 	return ix
 }
 
-// SetSchema replaces the definition. Documents are stored by field ordinal, so
-// fields that were there before keep theirs, wherever the new definition lists
-// them, and new fields get fresh ones.
+// SetSchema replaces the definition. Documents are stored by field ordinal, so existing fields
+// keep their ordinals at any position in the new definition, and new fields get unused ones.
 func (ix *Index) SetSchema(sc *schema.Index) {
 	keepOrdinals(ix.schema.Load().Fields, sc.Fields)
 	ix.schema.Store(sc)
 }
 
-// keepOrdinals numbers the fields of next by the numbers that the fields of the
-// same name had in prev. Fields are never removed from an index, so the numbers
-// stay without gaps.
+// keepOrdinals gives the fields of next the ordinals of the fields with the same name in prev.
+// Fields are never removed from an index, so ordinals have no gaps.
 func keepOrdinals(prev, next []*stored.Field) {
 	byName := make(map[string]*stored.Field, len(prev))
 	free := 0
@@ -84,8 +80,8 @@ func keepOrdinals(prev, next []*stored.Field) {
 	}
 }
 
-// Count returns how many documents lookups can see, and how many bytes those
-// that are stored take.
+// Count returns the number of documents that lookups can see, and the size in bytes of the
+// stored ones.
 func (ix *Index) Count(now time.Time) (visible, bytes int64) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -93,18 +89,18 @@ func (ix *Index) Count(now time.Time) (visible, bytes int64) {
 	return int64(len(ix.visible)), ix.bytes
 }
 
-// Definition is the current definition.
+// Definition returns the current definition.
 func (ix *Index) Definition() *schema.Index { return ix.schema.Load() }
 
-// Get returns the stored form of a document that lookups can see, nil if there is
-// none, and a definition that has all its fields. It must not be changed.
+// Get returns a document that lookups can see, in stored form, and a definition that contains
+// all its fields. The document is nil if there is none and must not be changed.
 func (ix *Index) Get(key string, now time.Time) ([]byte, *schema.Index) {
 	ix.mu.Lock()
 	ix.Settle(now)
 	data := ix.visible[key].data
 	ix.mu.Unlock()
-	// It has to be as new as the document: a PUT and a write that uses its field may
-	// come in between.
+	// Read the definition after the document: a PUT and a write that uses its field may
+	// happen in between.
 	return data, ix.schema.Load()
 }
 
@@ -114,8 +110,8 @@ func (ix *Index) Read(prepare func(*query.View) *reply.Error, search func(*query
 	return ix.view.Read(func(all bool) query.Writes { return ix.news(all, now) }, prepare, search)
 }
 
-// news is what the view has not seen. It is asked for under the lock of the view,
-// which goes before that of the index.
+// news returns the writes since the last update of the view. The caller holds the lock of the
+// view, which is locked before that of the index.
 func (ix *Index) news(all bool, now time.Time) query.Writes {
 	w := query.Writes{Schema: ix.schema.Load()}
 	ix.mu.Lock()
@@ -133,35 +129,34 @@ func (ix *Index) news(all bool, now time.Time) query.Writes {
 	return w
 }
 
-// document is a document in stored form. What is stored is replaced, never
-// changed, so it may be read without a lock once it was found.
+// document is a document in stored form. Its data is immutable, so it may be read without a
+// lock.
 type document struct {
 	data   []byte
-	serial uint64 // of the write: searches find equals in the order of writing
+	serial uint64 // of the write, because equal results have the order of writing
 }
 
 // documents holds the documents of an index by key.
 type documents struct {
-	live   map[string]document // what was written
+	live   map[string]document // all documents, by key
 	bytes  int64               // of keys and documents in live
 	serial uint64              // of the latest write
 
-	// visible is what reads see: live itself without a lag, otherwise a copy
-	// that pending writes reach when they are old enough.
+	// visible has the documents that reads see: live itself without a lag, otherwise a copy to
+	// which pending writes are added when they are due.
 	visible map[string]document
 	lag     time.Duration
 	pending []pendingWrite // in order of time
-	settled int            // how many of pending are visible already
+	settled int            // number of pending writes that are already visible
 
-	// followed means that a view for searches is kept up to date with unseen,
-	// what became visible since it was. An index that is never searched has
-	// none, and one that is written to much more than searched is given up.
+	// followed means that unseen collects the writes for the next update of the view. An index
+	// that is never searched is not followed, and one with many more writes than searches stops
+	// being followed.
 	followed bool
 	unseen   []query.Write
 }
 
-// pendingWrite is a write that reads do not see yet; the document
-// has no data if it was deleted.
+// pendingWrite is a write that reads do not see yet. Its document has no data for a delete.
 type pendingWrite struct {
 	due time.Time
 	key string
@@ -170,7 +165,7 @@ type pendingWrite struct {
 
 func (w *pendingWrite) deletes() bool { return w.data == nil }
 
-// put stores a document and reports whether it is a new one.
+// put stores a document and reports whether it is new.
 func (d *documents) put(key string, data []byte, now time.Time) (created bool) {
 	before, found := d.live[key]
 	d.serial++
@@ -185,7 +180,7 @@ func (d *documents) put(key string, data []byte, now time.Time) (created bool) {
 	return !found
 }
 
-// remove deletes a document if there is one.
+// remove deletes a document if it exists.
 func (d *documents) remove(key string, now time.Time) {
 	if before, found := d.live[key]; found {
 		delete(d.live, key)
@@ -204,18 +199,18 @@ func (d *documents) publish(key string, doc document, now time.Time) {
 	d.follow(pendingWrite{key: key, document: doc})
 }
 
-// follow keeps what has become visible for the next search.
+// follow records a visible write for the next search.
 func (d *documents) follow(w pendingWrite) {
 	switch {
 	case !d.followed:
-	case len(d.unseen) > len(d.visible)+1000: // reading all is less work by now
+	case len(d.unseen) > len(d.visible)+1000: // reading all documents is less work
 		d.followed, d.unseen = false, nil
 	default:
 		d.unseen = append(d.unseen, query.Write{Key: w.key, Data: w.data, Serial: w.serial})
 	}
 }
 
-// Settle makes visible what is due.
+// Settle makes due writes visible.
 func (d *documents) Settle(now time.Time) {
 	for d.settled < len(d.pending) && !d.pending[d.settled].due.After(now) {
 		w := &d.pending[d.settled]
@@ -228,8 +223,8 @@ func (d *documents) Settle(now time.Time) {
 		*w = pendingWrite{}
 		d.settled++
 	}
-	// Moving the rest to the front only now and then keeps a write cheap however
-	// many are waiting.
+	// Moving the remaining writes only after half of them are settled keeps each write cheap
+	// for any number of pending writes.
 	if d.settled > len(d.pending)/2 {
 		d.pending = append(d.pending[:0], d.pending[d.settled:]...)
 		d.settled = 0

@@ -9,10 +9,10 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// What is written, visible or not, for inspection and snapshots. Stored documents must
-// not be changed.
+// Inspection and snapshots see all documents, visible or not. They must not change stored
+// documents.
 
-// Written returns a document by its key, nil if there is none.
+// Written returns a document by its key, nil for none.
 func (ix *Index) Written(key string) []byte {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -31,7 +31,7 @@ func (ix *Index) All() []query.Write {
 	return documents
 }
 
-// Keys returns the keys of All. It sorts less than All does, for pages that ask often.
+// Keys returns the keys of All. It is cheaper than All.
 func (ix *Index) Keys() []string {
 	type write struct {
 		serial uint64
@@ -51,34 +51,34 @@ func (ix *Index) Keys() []string {
 	return keys
 }
 
-// State returns how many documents there are, and a number that grows with every write
-// and every delete.
+// State returns the number of documents, and a counter that grows with every write and every
+// delete.
 func (ix *Index) State() (documents int64, changes uint64) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	// Deletes have no serial. A new document adds one to this, as a delete does, and
-	// one that is replaced two.
+	// Deletes have no serial. In this sum a new document and a delete add one, and a replaced
+	// document adds two.
 	return int64(len(ix.live)), 2*ix.serial - uint64(len(ix.live))
 }
 
-// ChangesOf returns what is remembered of a key, oldest first.
+// ChangesOf returns the logged changes of a key, oldest first.
 func (ix *Index) ChangesOf(key string) []Change {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	return ix.changes.of(key)
 }
 
-// AllChanges returns everything that is remembered, oldest first.
+// AllChanges returns all logged changes, oldest first.
 func (ix *Index) AllChanges() []Change {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	return slices.Collect(ix.changes.all())
 }
 
-// VectorBytes is how many bytes the vectors of all documents take, each element
-// counted as its type has it.
+// VectorBytes returns the size in bytes of the vectors of all documents, by the types of
+// their elements.
 func (ix *Index) VectorBytes(now time.Time) int64 {
-	sizes := make(map[int]int) // bytes of an element by the ordinal of the field
+	sizes := make(map[int]int) // bytes of an element, by ordinal of the field
 	for _, f := range ix.schema.Load().Fields {
 		switch f.Type {
 		case stored.Single:
