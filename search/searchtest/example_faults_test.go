@@ -16,7 +16,7 @@ func ExampleParseFaults() {
 	]}`))
 	fmt.Println(err)
 	// Output:
-	// faults script: rule 0: probability: 0 would mean always: leave it out if it is to mean that
+	// faults script: rule 0: probability: 0 would mean always; remove it if that is intended
 	// faults script: rule 2: unknown field "statsu"
 	// faults script: rule 1: message: does nothing without a status
 }

@@ -52,7 +52,7 @@ func TestScriptWithMistakesIsRefusedWithAllOfThem(t *testing.T) {
 		`{"rules":{"status":503}}`: {`faults script: rules: {"status":503} is not a list of objects`},
 		`{"capacity":5}`:           {"faults script: capacity: 5 is not an object", "faults script: capacity: does nothing without documentsPerSecond or bytesPerSecond"},
 		`{"seed":-1,"rules":[{"status":503,"Status":429}]}`: {
-			"faults script: seed: -1 is not a whole number", "faults script: rule 0: status: is there twice",
+			"faults script: seed: -1 is not a whole number", "faults script: rule 0: status: duplicate member",
 		},
 		`{"rules":[{"delay":5,"replyDelay":"soon","status":"503","every":1e99,"cut":true,"commit":1,"probability":"x","documents":[{"keys":"a"},{"keys":["a",7]}]}]}`: {
 			`faults script: rule 0: delay: 5 is not a duration in quotes, such as "1.5s"`, `faults script: rule 0: replyDelay: "soon" is not a duration in quotes, such as "1.5s"`,
@@ -95,7 +95,7 @@ func TestZeroThatWouldMeanTheDefaultIsRefused(t *testing.T) {
 		`{"capacity":{"documentsPerSecond":1,"burst":"0s"}}`:       `capacity: burst: "0s" would mean 1s`,
 	} {
 		_, err := ParseFaults(strings.NewReader(text))
-		assert.Equal(t, []string{"faults script: " + want + ": leave it out if it is to mean that"}, linesOf(err), text)
+		assert.Equal(t, []string{"faults script: " + want + "; remove it if that is intended"}, linesOf(err), text)
 	}
 	for _, text := range []string{
 		`{"seed":0,"rules":[{"status":503,"after":0,"from":"0s","delay":"0s","replyDelay":"0s","commit":false,"index":"","documents":[]}],"capacity":{"bytesPerSecond":1}}`,

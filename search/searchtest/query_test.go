@@ -251,9 +251,9 @@ func TestAGetAsksWhatAPostAsks(t *testing.T) {
 func TestAGetIsRefusedWhatItCannotSay(t *testing.T) {
 	p := library(t)
 	for query, reason := range map[string]string{
-		"filter=i+ge+3":               "the parameter 'filter' in a GET: it is called '$filter' there",
-		"facets=i":                    "the parameter 'facets' in a GET: it is called 'facet' there",
-		"vectorFilterMode=postFilter": "the parameter 'vectorFilterMode' in a GET: a POST has it",
+		"filter=i+ge+3":               "the parameter 'filter' in a GET; its name there is '$filter'",
+		"facets=i":                    "the parameter 'facets' in a GET; its name there is 'facet'",
+		"vectorFilterMode=postFilter": "the parameter 'vectorFilterMode' in a GET; use a POST",
 		"answers=extractive&api-version=2020-06-30": "the parameter 'answers' in this api-version, which does not have it",
 	} {
 		a := p.send(http.MethodGet, "/indexes/types/docs?"+query, "")
@@ -262,7 +262,7 @@ func TestAGetIsRefusedWhatItCannotSay(t *testing.T) {
 	}
 	a := p.send(http.MethodGet, "/indexes/types/docs/1?select=id", "")
 	assert.Equal(t, http.StatusNotImplemented, a.status, a.body)
-	assert.Contains(t, a.message(), "it is called '$select' there")
+	assert.Contains(t, a.message(), "its name there is '$select'")
 }
 
 // TestMetricsStandTogether: those of one field are entries of one list, as

@@ -101,7 +101,7 @@ func (p *snapshotReader) read() bool {
 		return false
 	}
 	if !p.AtEnd() {
-		return p.refuse(p.Pos, "there is something after the end of the snapshot")
+		return p.refuse(p.Pos, "unexpected data after the end of the snapshot")
 	}
 	if !p.list(lists["indexes"], p.index) {
 		return false
@@ -141,7 +141,7 @@ func (p *snapshotReader) members(starts map[string]int) bool {
 		case !known:
 			return p.refuse(at, fmt.Sprintf("the member %q is unknown: it must be one of %s", name, strings.Join(slices.Sorted(maps.Keys(starts)), ", ")))
 		case start >= 0:
-			return p.refuse(at, fmt.Sprintf("the member %q is there twice", name))
+			return p.refuse(at, fmt.Sprintf("duplicate member %q", name))
 		}
 		if p.Peek() != 'n' {
 			starts[name] = p.Pos
@@ -250,7 +250,7 @@ func (p *snapshotReader) documents(ix *store.Index, start int) bool {
 			message = "its action is " + string(a.Type) + ", but documents can only be uploaded"
 		default:
 			if status, message = ix.Restore(a); status == http.StatusOK {
-				message = "it is there twice"
+				message = "duplicate key"
 			}
 		}
 		if message != "" {

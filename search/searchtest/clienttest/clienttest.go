@@ -126,7 +126,7 @@ func named(definition any) (body json.RawMessage, name string, err error) {
 		Name string `json:"name"`
 	}
 	if err := json.Unmarshal(body, &index); err != nil {
-		return nil, "", fmt.Errorf("it is not JSON of an object: %w", err)
+		return nil, "", fmt.Errorf("not a JSON object: %w", err)
 	}
 	return body, index.Name, nil
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
-// The largest slices that a pooled parser keeps. They are many times larger than the
-// service's own limits need.
+// The capacities up to which a pooled parser keeps its slices.
 const (
 	LargestPooledActions  = 32_000
 	LargestPooledDocument = 1 << 20

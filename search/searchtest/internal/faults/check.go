@@ -152,11 +152,11 @@ func (f *Rule) checkRequests(bad report, operations *routing.Table) {
 	checkPattern(bad, "path", f.Path)
 	// Every path begins with /, which only / and a class in brackets match.
 	if f.Path != "" && (!strings.ContainsAny(f.Path[:1], `/*[\`) || !strings.ContainsAny(f.Path, "/[")) {
-		bad("path: %q matches no path: they begin with / and nothing else matches a /", f.Path)
+		bad("path: %q matches no path: paths begin with /, which * and ? do not match", f.Path)
 	}
 	checkPattern(bad, "index", f.Index)
 	if op != nil && len(op.Routes) > 0 && !op.Takes("{index}") && f.Index != "" && !matchPattern(f.Index, "") {
-		bad("index: the path of %s names none", f.Operation)
+		bad("index: requests for %s contain no index", f.Operation)
 	}
 	if f.Operation != "" && f.Operation != ofBatches {
 		batches := nothing{bad, "does nothing, because only batches have them: operation must be " + ofBatches + " or left out"}
@@ -236,7 +236,7 @@ func (d *Document) check(bad report) {
 	notNegative(bad, "nth", d.Nth)
 	notNegative(bad, "times", d.Times)
 	if d.Times > 0 && d.Nth > d.Times {
-		bad("nth: %d never comes, because times ends the rule at %d", d.Nth, d.Times)
+		bad("nth: %d is never reached, because times is %d", d.Nth, d.Times)
 	}
 	if d.Status != 0 {
 		within(bad, "status", d.Status, 300, 599)

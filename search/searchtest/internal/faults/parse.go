@@ -73,7 +73,7 @@ func (s *scriptReader) object(where string, text json.RawMessage, into reflect.V
 		case name == "":
 			s.bad(where, "unknown field %q", token)
 		case seen[name]:
-			s.bad(where, "%s: is there twice", name)
+			s.bad(where, "%s: duplicate member", name)
 		default:
 			seen[name] = true
 			s.value(where, name, value, field)
@@ -114,7 +114,7 @@ func (s *scriptReader) value(where, name string, text json.RawMessage, into refl
 		into.SetZero() // a list may have been read in part
 		s.bad(where, "%s: %s is not %s", name, excerpt(text), wanted(typ))
 	case into.IsZero() && zeroMeans[name] != "":
-		s.bad(where, "%s: %s would mean %s: leave it out if it is to mean that", name, excerpt(text), zeroMeans[name])
+		s.bad(where, "%s: %s would mean %s; remove it if that is intended", name, excerpt(text), zeroMeans[name])
 	}
 }
 

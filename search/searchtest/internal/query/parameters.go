@@ -202,7 +202,7 @@ func (a *arguments) readQuery(query url.Values, known []parameter) *reply.Error 
 		p := &known[i]
 		if p.get != p.post && query.Has(p.post) {
 			if p.get == "" {
-				return reply.NotEmulated("the parameter '" + p.post + "' in a GET: a POST has it")
+				return reply.NotEmulated("the parameter '" + p.post + "' in a GET; use a POST")
 			}
 			return misnamed(p.post, p.get)
 		}
@@ -224,7 +224,7 @@ func (a *arguments) readQuery(query url.Values, known []parameter) *reply.Error 
 
 // misnamed returns the refusal of a parameter that has another name in a GET.
 func misnamed(post, get string) *reply.Error {
-	return reply.NotEmulated("the parameter '" + post + "' in a GET: it is called '" + get + "' there")
+	return reply.NotEmulated("the parameter '" + post + "' in a GET; its name there is '" + get + "'")
 }
 
 // fromText reads a value from an address.

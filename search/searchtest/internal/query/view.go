@@ -157,7 +157,6 @@ func (v *View) take(w *Write) {
 	v.put(id, w.Data)
 }
 
-// forget empties the row of an id and deletes it from all search structures.
 func (v *View) forget(id uint32) {
 	if i, found := v.place(id); found {
 		v.rows[i].data = nil
@@ -229,7 +228,7 @@ func putVector(x *vectors.Index, f *stored.Field, id uint32, data []byte) {
 		return
 	}
 	if err := x.Put(id, value); err != nil {
-		panic("searchtest: a stored vector is no vector: " + err.Error()) // its length was checked when it was written
+		panic("searchtest: invalid stored vector: " + err.Error()) // its length was checked when it was written
 	}
 }
 

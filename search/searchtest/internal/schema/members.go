@@ -16,8 +16,7 @@ var Shape = shape.Shape{TypeName: "IndexDefinition"}
 
 var fieldShape = shape.Shape{TypeName: "SchemaField"}
 
-// Shape and fieldShape refer to each other and to themselves, which initializers of package
-// variables cannot do.
+// fieldShape refers to itself, which the initializer of a package variable cannot do.
 func init() {
 	fieldShape.Members = []shape.Property{
 		shape.Text("name").Must(),

@@ -49,7 +49,7 @@ func fieldNameFault(name string) string {
 	case strings.HasPrefix(name, "azureSearch"):
 		return "Field name cannot start with 'azureSearch'."
 	case !fieldNamePattern.MatchString(name):
-		return "Field name must start with a letter and only contain letters, digits or underscores."
+		return "Field name must only contain letters, digits or underscores and cannot start with a digit or an underscore."
 	}
 	return ""
 }

@@ -238,8 +238,8 @@ func AppendValue(dst []byte, k Kind, value any, version apiversion.Version) []by
 	return append(dst, "null"...)
 }
 
-// Equal reports whether two values of one member are equal. Pairs are never equal, because
-// no member that an update must not change contains them.
+// Equal reports whether two values of one member are equal. It does not compare the content
+// of Pairs, because no member that an update must not change contains them.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case *Object:
