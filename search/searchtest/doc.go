@@ -92,8 +92,8 @@
 //     retrievable, searchable or not: the documentation requires searchable fields, but
 //     reported error texts name only types, and widely used programs have other fields;
 //   - analyzing with a normalizer gives one token, the whole text;
-//   - a filter with search.ismatchscoring and no search text scores each document by these
-//     calls, and 0 where none of them matches;
+//   - without a search text, the search.ismatchscoring calls of a filter determine the score
+//     of a document: 0 if none of them matches;
 //   - a scoring function contributes boost-1 times its interpolated value, which follows the
 //     documentation's description; the score is multiplied by 1 plus the contributions; in
 //     vector and hybrid queries that is the score of the nearest vector, or the fused score;

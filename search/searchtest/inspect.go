@@ -73,7 +73,7 @@ func (l *requestLog) add(rec RequestRecord) {
 // secretHeaders are the headers with credentials.
 var secretHeaders = []string{"Api-Key", "Authorization", "Cookie", "Proxy-Authorization", "X-Ms-Query-Source-Authorization"}
 
-// withoutKeys returns the query of an address with every api-key redacted.
+// withoutKeys returns the query string raw with every api-key redacted.
 func withoutKeys(query url.Values, raw string) string {
 	found := false
 	for name := range query {

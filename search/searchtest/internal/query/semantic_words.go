@@ -46,8 +46,8 @@ const (
 	semanticKinds
 )
 
-// compile finds the fields of the configuration in the order in which they are read, and the
-// words of the text in each.
+// compile sets the fields of the configuration, in the order of reading, and the terms of the
+// query text in each field.
 func (sp *semanticPlan) compile(sc *schema.Index) *reply.Error {
 	prioritized := sp.configuration.Object("prioritizedFields")
 	var tokens [][]analysis.Token // of the text, by field
