@@ -91,15 +91,6 @@ func (p *pass) indexRows(s *spent, own map[string]int64) (n int64) {
 	return n
 }
 
-// lastRows returns the size of the index at the last comparison of its ranges, -1 if one of them was never compared.
-func (p *pass) lastRows(s *spent) int64 {
-	n := p.indexRows(s, nil)
-	if len(s.Ranges) <= len(p.Splits) {
-		return -1
-	}
-	return n
-}
-
 // charge refuses changes over the bound, and counts the others against the next 24 hours. Deletes that AllowDeletes
 // asks for are not counted. rows returns the size of the index, see spent.take.
 func (p *pass) charge(ctx context.Context, c changes, rows func(*spent) int64) error {

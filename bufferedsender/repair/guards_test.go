@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 )
 
 // invent adds documents that the source does not have.
@@ -158,31 +156,5 @@ func TestABoundIsNotOfACountThatWasNotTaken(t *testing.T) {
 		assert.EqualValues(t, 1000, report.Missing)
 		assert.EqualValues(t, 3, report.Deleted)
 		w.agrees()
-	})
-}
-
-// A restored table, and the keys of an outage as hints.
-func TestHintsAreOverwrittenWithinTheBound(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		w.fill(1000)
-		set := new(hints.Set)
-		opts := &Options{Hints: set, HintsOf: "hotels"}
-		_, err := w.repair(opts)
-		require.NoError(t, err)
-		for i := range 51 {
-			w.set(key(i), &hotel{ID: key(i), Version: 2})
-			require.NoError(t, set.Add("hotels", key(i)))
-		}
-		_, err = w.repair(opts)
-		var e *DeletesError
-		require.ErrorAs(t, err, &e)
-		assert.Equal(t, DeletesError{Different: 51, Most: 50, IndexRows: 1000}, *e)
-		assert.Empty(t, w.written)
-		assert.Equal(t, 51, set.Stats().Keys["hotels"], "they are hints still")
-		opts.MaxShare = 1
-		report, err := w.repair(opts)
-		require.NoError(t, err)
-		assert.EqualValues(t, 51, report.Repaired)
-		assert.Zero(t, set.Stats().Keys["hotels"])
 	})
 }

@@ -66,7 +66,7 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 	if err != nil {
 		return err
 	}
-	surplus, _, err := p.differing(ctx, keys, total, false)
+	surplus, _, err := p.differing(ctx, keys, total)
 	if err == nil && len(surplus) > 0 && p.AllowDeletes >= 0 && !p.DryRun {
 		if err = p.charge(ctx, changes{deletes: max(0, int64(len(surplus))-c.deletes)}, unknownRows); err == nil { // gone since
 			err = p.remove(ctx, surplus, total)
@@ -77,8 +77,8 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 }
 
 // differing repairs the keys that differ, except surplus ones, which it returns. unsettled are keys that still differ
-// afterwards. charge counts each page against the bound before it is overwritten.
-func (p *pass) differing(ctx context.Context, keys []string, total *Report, charge bool) (surplus, unsettled []string, err error) {
+// afterwards.
+func (p *pass) differing(ctx context.Context, keys []string, total *Report) (surplus, unsettled []string, err error) {
 	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
 	for part := range slices.Chunk(keys, pageFound) {
 		source, index, err := p.look(ctx, part)
@@ -95,10 +95,7 @@ func (p *pass) differing(ctx context.Context, keys []string, total *Report, char
 			t.count(d.kind, t.counter(d.kind), d.key)
 		}
 		act := p.repairable(t, found)
-		if charge {
-			err = p.charge(ctx, changes{overwrites: overwritten(act)}, p.lastRows)
-		}
-		if err == nil && !p.DryRun {
+		if !p.DryRun {
 			err = errors.Join(p.repair(ctx, t, act, false), p.verify(ctx, t, false))
 		}
 		done := t.snapshot()
@@ -151,7 +148,7 @@ func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bo
 		default:
 			left -= len(b.Keys)
 			var counted Report
-			gone, differ, err := p.differing(ctx, b.Keys, &counted, true)
+			gone, differ, err := p.differing(ctx, b.Keys, &counted)
 			counted.Missing, counted.Surplus, counted.Different, counted.Ahead = 0, 0, 0, 0
 			for _, kind := range []Kind{Missing, Surplus, Different, Ahead} {
 				delete(counted.Keys, kind)
