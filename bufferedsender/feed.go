@@ -245,9 +245,7 @@ func (f *feed) run() {
 		f.mu.Unlock()
 		err := f.round(want, ends)
 		f.tally.silent.note(err)
-		ended := errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed)
-		ended = ended || f.stopped.Load() && errors.Is(err, queue.ErrLost) // Close has nothing to wait for
-		switch {
+		switch ended := errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed); {
 		case err == nil:
 			retry.Failures = 0
 			f.changed.send()

@@ -214,38 +214,3 @@ func TestCloseSaysThatTheQueueHasLostSomething(t *testing.T) {
 		})
 	}
 }
-
-// There is nobody who could take the ends of what was sent, so the rest of the time would pass for nothing.
-func TestCloseDoesNotWaitForAQueueThatIsLost(t *testing.T) {
-	withQueue(t, nil, func(q *queued) {
-		var lost atomic.Bool
-		f := &faulty{Queue: q.queue}
-		f.settled = func(_ queue.Position, next func() (bool, error)) (bool, error) {
-			if lost.Load() {
-				return false, queue.ErrLost
-			}
-			return next()
-		}
-		f.reserve = func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
-			if lost.Load() {
-				return nil, queue.ErrLost
-			}
-			return next()
-		}
-		f.settle = func(ends []queue.End, next func() ([]queue.Lease, []queue.Lease, error)) ([]queue.Lease, []queue.Lease, error) {
-			if lost.Load() {
-				return nil, nil, queue.ErrLost
-			}
-			return next()
-		}
-		s := q.sender(sendertest.Options{Queue: f, Handlers: events.Handlers[sendertest.Hotel]{
-			ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { lost.Store(true) },
-		}})
-		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "a"}))
-		time.Sleep(20 * time.Second)
-		require.True(t, lost.Load(), "it is sent, and not settled")
-		began := time.Now()
-		require.ErrorIs(t, s.Close(q.within(time.Minute)), queue.ErrLost)
-		assert.Less(t, time.Since(began), 10*time.Second)
-	})
-}
