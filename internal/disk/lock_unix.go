@@ -18,6 +18,15 @@ func nameless(f *os.File) bool {
 	return ok && s.Nlink == 0
 }
 
+// flock takes an exclusive lock without waiting.
+func flock(f *os.File) error {
+	for {
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
 // lockDirectory locks a directory itself. That lock survives the removal of a lock file. Without support of the file
 // system it locks nothing.
 func lockDirectory(path string) (release func() error, err error) {
@@ -25,8 +34,7 @@ func lockDirectory(path string) (release func() error, err error) {
 	if err != nil {
 		return func() error { return nil }, nil //nolint:nilerr // who may not read it has the lock of the file
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	switch {
+	switch err = flock(f); {
 	case err == nil:
 		return func() error { return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close()) }, nil
 	case errors.Is(err, syscall.EWOULDBLOCK):
@@ -43,13 +51,7 @@ func lockBySystem(path string) (release func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
-	switch {
+	switch err = flock(f); {
 	case err == nil:
 		sign(f)
 		return func() error {
