@@ -17,8 +17,8 @@
 //     work, or one turn in each round if there are fewer slots than classes. The remaining slots are lent to the most
 //     urgent class, for one request at a time.
 //   - Within a class members take turns by bytes, without credit for idle time. If all requests have the same size and
-//     take about as long, each other member overtakes a waiting one at most once. A member whose requests take more than
-//     four times as long as those of the faster ones gets fewer turns, but about twice the slots' time of another member.
+//     take about as long, each other member overtakes a waiting one at most once. A member whose requests take more
+//     than four times as long as those of the faster ones gets fewer turns, but about twice the slots' time of another.
 //   - A caller that gives up waiting leaves the line at once, without cost. Work that panics returns an error to its
 //     caller and releases its slot.
 //   - Each member that buffers something has a floor of room that is never lent. Lent room comes back as a member's
