@@ -93,7 +93,9 @@ func trouble(ctx context.Context, others []contestant, program, folder string, s
 		for _, d := range disturb.All {
 			o, err := runOne(ctx, c, program, file, troubled, nil, d.Sink...)
 			if err != nil {
-				return fmt.Errorf("%s, %s: %w", c.name, d.Name, err)
+				errs = append(errs, fmt.Errorf("%s, %s: %w", c.name, d.Name, err))
+				fmt.Fprint(table, "-\t")
+				continue
 			}
 			lost := troubled - o.distinct
 			fmt.Fprintf(table, "%d, exit %d%s\t", lost, o.code, map[bool]string{true: " (false)"}[lost > 0 && o.code == 0])

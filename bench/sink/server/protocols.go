@@ -15,16 +15,20 @@ var keyField = []byte(`"id":`)
 // nextKey returns the next key in raw and the rest after it, nil if there is none. Legal keys contain nothing that
 // JSON escapes.
 func nextKey(raw []byte) (key, rest []byte) {
-	at := bytes.Index(raw, keyField)
-	if at < 0 {
-		return nil, nil
+	for {
+		at := bytes.Index(raw, keyField)
+		if at < 0 {
+			return nil, nil
+		}
+		raw = bytes.TrimLeft(raw[at+len(keyField):], " ")
+		if text, ok := bytes.CutPrefix(raw, []byte(`"`)); ok {
+			end := bytes.IndexByte(text, '"')
+			if end < 0 {
+				return nil, nil
+			}
+			return text[:end], text[end:]
+		}
 	}
-	raw, ok := bytes.CutPrefix(bytes.TrimLeft(raw[at+len(keyField):], " "), []byte(`"`))
-	end := bytes.IndexByte(raw, '"')
-	if !ok || end < 0 {
-		return nil, nil
-	}
-	return raw[:end], raw[end:]
 }
 
 // azure is POST /indexes('x')/docs/search.index of Azure AI Search.
@@ -84,7 +88,10 @@ type bulk struct {
 const info = `{"name":"sink","cluster_name":"sink","cluster_uuid":"c2luaw","version":{"number":"9.0.0","build_flavor":"default",` +
 	`"minimum_wire_compatibility_version":"8.18.0","minimum_index_compatibility_version":"8.0.0"},"tagline":"You Know, for Search"}`
 
-// indexInfo answers every request below bulkIndex: loaders ask for the index, its settings, a refresh and a flush.
+// administration are the paths below bulkIndex that loaders ask for; indexInfo answers them, and says that the index
+// exists.
+var administration = []string{"_settings", "_mapping", "_refresh", "_flush"}
+
 const (
 	bulkIndex = "/bench"
 	indexInfo = `{"acknowledged":true,"_shards":{"total":1,"successful":1,"failed":0},` +

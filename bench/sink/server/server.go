@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -98,7 +99,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Elastic-Product", "Elasticsearch")
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, info)
-	case path == bulkIndex || strings.HasPrefix(path, bulkIndex+"/"):
+	case path == bulkIndex, path == bulkIndex+"/", slices.Contains(administration, strings.TrimPrefix(path, bulkIndex+"/")):
 		bulk{}.header(w.Header())
 		_, _ = io.WriteString(w, indexInfo)
 	default:
