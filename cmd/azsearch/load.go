@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -61,7 +60,7 @@ Exit codes: 0 every record is in the index; 1 some were rejected, or a file cann
 			&cli.StringFlag{Name: "action-column", Usage: "read the action of each record from `COLUMN`; by default from @search.action, if the record has it"},
 			&cli.StringFlag{Name: "unknown", Usage: "apply `RULE` to columns that have no field: reject the record, or drop the column", Value: "reject"},
 			&cli.StringFlag{Name: "jq", Usage: "replace each record with the results of the jq `EXPRESSION`"},
-			&cli.StringFlag{Name: "rejects", Usage: "write records that were not loaded to `FILE`; by default rejects.jsonl, or dry-run-rejects.jsonl with -dry-run"},
+			&cli.StringFlag{Name: "rejects", Usage: "write records that were not loaded to `FILE`; by default rejects.jsonl, or rejects-2.jsonl and so on if it exists; dry-run-rejects.jsonl with -dry-run"},
 			&cli.StringFlag{Name: "resume", Usage: "record progress in `FILE`, and continue from it after an interruption or a crash"},
 			&cli.StringFlag{Name: "queue", Usage: "send through the durable queue at `DIR` or redis://HOST:PORT/0?name=QUEUE"},
 			&cli.IntFlag{Name: "in-flight", Usage: "send `N` requests concurrently", Value: 4},
@@ -116,6 +115,7 @@ func (l *loading) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	o.Again = l.again()
 	if o.Rejects, err = l.rejects(o.Checkpoint); err != nil {
 		return err
 	}
@@ -325,21 +325,6 @@ func readDefinition(path, name string) (*models.SearchIndex, error) {
 		return nil, fmt.Errorf("-create %s: the definition has no name; use -index NAME", path)
 	}
 	return d, nil
-}
-
-// rejects opens the file of rejects. The default file of a dry run is truncated first.
-func (l *loading) rejects(at *load.Checkpoint) (*load.Rejects, error) {
-	path := l.String("rejects")
-	switch {
-	case path == "" && l.Bool("dry-run"):
-		path = "dry-run-rejects.jsonl"
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-	case path == "":
-		path = "rejects.jsonl"
-	}
-	return load.OpenRejects(path, at)
 }
 
 func (l *loading) openQueue(where string) (queue.Queue, error) {

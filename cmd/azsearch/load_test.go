@@ -88,11 +88,22 @@ func TestLoadSession(t *testing.T) {
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.stderr, `azsearch: rejected bad.jsonl:1: field stars: "five" is not Edm.Int32; use digits, within the range of the type`)
 	assert.Contains(t, got.stderr, "loaded 4 documents of 5 records in ")
-	assert.Contains(t, got.stderr, "1 of 5 records are not in the index (1 value); see rejects.jsonl")
+	assert.Contains(t, got.stderr, "1 of 5 records are not in the index (1 value); see rejects.jsonl, correct the cause, and run: azsearch load -index hotels rejects.jsonl\n")
 
-	got = s.run("load", "-index", "hotels", "a.jsonl")
+	got = s.run("load", "-index", "hotels", "-rejects", "rejects.jsonl", "a.jsonl")
 	assert.Equal(t, 2, got.code)
 	assert.Contains(t, got.stderr, "rejects of an earlier run")
+
+	got = s.run("replay", "rejects.jsonl")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "azsearch load -index NAME rejects.jsonl")
+
+	first := s.file("rejects.jsonl")
+	got = s.run("load", "-index", "hotels", "-unknown", "drop", "-map", "no such=name", "rejects.jsonl")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stderr, "see rejects-2.jsonl, correct the cause, and run: azsearch load -index hotels -unknown drop -map 'no such=name' rejects-2.jsonl\n")
+	assert.Equal(t, first, s.file("rejects.jsonl"), "an earlier file stays as it is")
+	assert.Contains(t, s.file("rejects-2.jsonl"), "bad.jsonl")
 
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "rejects.jsonl"), []byte(strings.ReplaceAll(s.file("rejects.jsonl"), `\"five\"`, "5")), 0o600))
 	got = s.run("load", "-index", "hotels", "-rejects", "again.jsonl", "-quiet", "-json", "rejects.jsonl")
@@ -244,4 +255,5 @@ func TestLoadThatIsKilledLeavesNoGap(t *testing.T) {
 	assert.Equal(t, records/1000, strings.Count(s.file("rejects.jsonl"), "\n"), "each reject is there once")
 	got = s.run(args...)
 	assert.Equal(t, 1, got.code, "what was rejected is still not in the index")
+	assert.NoFileExists(t, filepath.Join(s.dir, "rejects-2.jsonl"))
 }

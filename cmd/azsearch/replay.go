@@ -49,7 +49,7 @@ func runReplay(ctx context.Context, c *serviceCall) error {
 	if info, err := os.Stat(dir); err != nil {
 		return err
 	} else if !info.IsDir() {
-		return fmt.Errorf("%s is not a directory: name the directory of the dead letters", dir)
+		return fmt.Errorf("%s is not a directory: name the directory of the dead letters; azsearch load -index NAME %s loads the rejects of a load", dir, shellWord(dir))
 	}
 	if strange, err := foreign(dir); err != nil || strange {
 		return errors.Join(err, fmt.Errorf("%s has other files and no dead letters: is the path right?", dir))

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
@@ -35,6 +36,7 @@ type state struct {
 	Next     place      `json:"next"`
 	Done     bool       `json:"done"`
 	Rejected int64      `json:"rejected"`
+	Rejects  string     `json:"rejects,omitempty"` // the file of rejects, once it has a name
 }
 
 const stateVersion = 1
@@ -52,8 +54,10 @@ type Destination struct{ Endpoint, Index, ETag, Options string }
 // Checkpoint is the file of -resume.
 type Checkpoint struct {
 	path    string
-	state   state // as last written
 	resumed bool
+
+	mu    sync.Mutex // guards state while the run goes on
+	state state      // as last written
 }
 
 // OpenCheckpoint reads the checkpoint at path, if there is one. A checkpoint of other files, another index or other
@@ -132,29 +136,49 @@ func identify(name string) (identity, error) {
 // Done reports whether the resumed run had reached the end of all files.
 func (c *Checkpoint) Done() bool { return c.resumed && c.state.Done }
 
-// before reports whether the record of a reject precedes the checkpoint, so this run does not read it again.
-func (c *Checkpoint) before(x *Reject) bool {
-	i := slices.IndexFunc(c.state.Files, func(f identity) bool { return f.Name == x.File })
+// before reports whether the record of a reject precedes the checkpoint, so this run does not read it again. known is
+// false if it is of no file of this run.
+func (c *Checkpoint) before(x *Reject) (before, known bool) {
+	at := origin{x.File, x.Offset}
+	if x.Read != nil {
+		at = *x.Read
+	}
+	i := slices.IndexFunc(c.state.Files, func(f identity) bool { return f.Name == at.File })
 	next := c.state.Next
-	return c.state.Done || i >= 0 && (i < next.File || i == next.File && x.Offset < next.Offset)
+	return c.state.Done || i >= 0 && (i < next.File || i == next.File && at.Offset < next.Offset), i >= 0
+}
+
+// name writes the name of the file of rejects.
+func (c *Checkpoint) name(rejects string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.state
+	s.Rejects = rejects
+	return c.replace(s)
 }
 
 // write replaces the file atomically and syncs it.
 func (c *Checkpoint) write(next place, done bool, rejected int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	s := c.state
 	s.Next, s.Done, s.Rejected = next, done, rejected
+	return c.replace(s)
+}
+
+func (c *Checkpoint) replace(s state) error {
 	content, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := replace(c.path, append(content, '\n')); err != nil {
+	if err := replaceFile(c.path, append(content, '\n')); err != nil {
 		return exit.With(exit.Incomplete, fmt.Errorf("-resume: the checkpoint cannot be written: %w", err))
 	}
 	c.state = s
 	return nil
 }
 
-func replace(path string, content []byte) error {
+func replaceFile(path string, content []byte) error {
 	folder, err := disk.Open(filepath.Dir(path))
 	if err != nil {
 		return err
@@ -177,6 +201,7 @@ func (r *run) resume(c *Checkpoint) error {
 	r.first = c.state.Next
 	r.rejected.Store(r.Rejects.kept)
 	r.earlier = r.rejected.Load()
+	r.done = c.Done()
 	r.saved = c.state.Next
 	for i := range min(r.first.File, len(c.state.Files)) {
 		r.before.Add(c.state.Files[i].Size)

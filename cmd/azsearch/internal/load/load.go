@@ -50,6 +50,7 @@ type Options struct {
 	Patience   time.Duration                // maximum time without progress while the service is unavailable
 	Rejects    *Rejects
 	Checkpoint *Checkpoint // or nil
+	Again      string      // the command that loads a file of rejects, without its name; or ""
 	Watch      func(ctx context.Context, now func() Progress)
 }
 
@@ -113,6 +114,7 @@ type run struct {
 	first   place                      // start of the run
 	saved   place                      // position in the last checkpoint; used by watch, and by Run after it
 	earlier int64                      // number of rejects of the resumed run
+	done    bool                       // the resumed run had read everything
 
 	mu     sync.Mutex // guards the fields below
 	blocks int64      // number of blocks started

@@ -159,6 +159,8 @@ func TestRejectsSayWhereAndWhyAndReplay(t *testing.T) {
 	require.Error(t, err)
 	again := r.rejects()
 	for _, x := range again {
+		assert.Equal(t, r.Files[0], x.Read.File)
+		x.Read = nil
 		assert.Contains(t, rejects, x)
 	}
 	for key, stars := range map[string]string{"x": "4", "11": "5", "12": "2"} {
@@ -369,4 +371,35 @@ func TestProgressAndReportSayWhatHappens(t *testing.T) {
 	p := Progress{Read: 50, Total: 100, Completed: 12_345, Rejected: 3, Kinds: map[string]int64{"value": 2, "key": 1}, Bytes: 1e9, InFlight: 2, Retries: 7, Held: errors.New("503"), Elapsed: 10 * time.Second}
 	assert.Equal(t, " 50%  12,345 documents  1,234/s  100 MB/s  ETA 10s  in flight 2  retries 7  rejected 3 (1 key, 2 value)  waiting: 503", p.String())
 	assert.Equal(t, "50 B  0 documents  0/s  0 B/s  in flight 0", Progress{Read: 50}.String())
+}
+
+// TestResumedLoadOfRejectsKeepsItsRejects resumes in the middle of a file of rejects, whose lines name other files, and
+// writes to a file that also has a line of another run.
+func TestResumedLoadOfRejectsKeepsItsRejects(t *testing.T) {
+	r := newRig(t, convert.Options{})
+	file := r.file("old.jsonl", `{"azsearch":"reject","file":"a.jsonl","line":9,"offset":900,"original":"{}"}`+"\n"+
+		`{"azsearch":"reject","file":"a.jsonl","line":1,"offset":0,"original":"{}"}`+"\n")
+	open := func() {
+		var err error
+		r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, Destination{})
+		require.NoError(t, err)
+	}
+	open()
+	report, err := r.load(file)
+	require.Error(t, err)
+	assert.Equal(t, int64(2), report.Rejected)
+	written := r.rejects()
+
+	const other = `{"azsearch":"reject","file":"b.jsonl","line":1,"offset":0,"original":"{}"}` + "\n"
+	content, err := os.ReadFile(filepath.Join(r.dir, "rejects.jsonl"))
+	require.NoError(t, err)
+	r.file("rejects.jsonl", other+string(content))
+	open()
+	require.NoError(t, r.Checkpoint.write(place{0, source.Position{Offset: written[1].Read.Offset, Line: 1}}, false, 1), "as after a crash")
+	open()
+	report, err = r.load(file)
+	require.Error(t, err)
+	assert.Equal(t, int64(2), report.Rejected)
+	assert.Len(t, r.rejects(), 3)
+	assert.Equal(t, written, r.rejects()[1:])
 }

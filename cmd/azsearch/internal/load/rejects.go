@@ -34,11 +34,19 @@ type Reject struct {
 	At       int    `json:"at,omitzero"`
 	convert.Problem
 	Status   int            `json:"status,omitzero"` // from the service
+	Read     *origin        `json:"read,omitempty"`  // where the load found the record, if its input was a file of rejects
 	Key      string         `json:"key,omitempty"`
 	Original *string        `json:"original,omitempty"`
 	Bytes    []byte         `json:"originalBase64,omitempty"` // instead of Original if it is not UTF-8
 	Columns  []string       `json:"columns,omitempty"`
 	Format   csvtext.Format `json:"format,omitzero"`
+}
+
+// origin is the place of a record in a file of rejects that is loaded. File and Offset of its Reject stay those of
+// the file it came from first, which say nothing about the position of the load.
+type origin struct {
+	File   string `json:"file"`
+	Offset int64  `json:"offset"`
 }
 
 // String formats the reject as one line.
@@ -56,6 +64,7 @@ func (r *record) reject(p *convert.Problem) Reject {
 	f := r.job.block.File
 	if r.origin != nil {
 		x = *r.origin
+		x.Read = &origin{f.Name, r.at.Offset}
 	} else {
 		x = Reject{Azsearch: "reject", File: f.Name, Line: r.at.Line + 1, Offset: r.at.Offset}
 		if f.Kind == source.CSV {
@@ -85,9 +94,10 @@ func parseReject(line []byte) (*Reject, []byte, error) {
 
 // Rejects is a file of rejects, created with the first reject. It is safe for concurrent use.
 type Rejects struct {
-	path string
+	at *Checkpoint // or nil
 
 	mu     sync.Mutex // guards the fields below
+	path   string     // "" until the first reject chooses the name
 	file   *os.File
 	w      *bufio.Writer
 	failed error
@@ -97,9 +107,21 @@ type Rejects struct {
 }
 
 // OpenRejects returns the file of rejects at path. If the file has rejects of an earlier run, it is an error, unless
-// at resumes that run: then it keeps the rejects of records before the checkpoint.
+// at resumes that run: then it keeps the rejects of records before the checkpoint. Without a path the file is that of
+// the checkpoint, or else the first free one of rejects.jsonl, rejects-2.jsonl and so on, chosen at the first reject.
 func OpenRejects(path string, at *Checkpoint) (*Rejects, error) {
-	r := &Rejects{path: path}
+	if path == "" && at != nil {
+		if path = at.state.Rejects; path == "" && at.state.Rejected > 0 {
+			path = rejectsName(1) // the checkpoint of a version that did not write the name
+		}
+	}
+	r := &Rejects{path: path, at: at}
+	if path == "" {
+		return r, nil
+	}
+	if at != nil {
+		at.state.Rejects = path
+	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -120,7 +142,16 @@ func OpenRejects(path string, at *Checkpoint) (*Rejects, error) {
 	return r, nil
 }
 
-// keep rewrites the file without the rejects of records that are read again.
+// rejectsName returns the nth name of a file of rejects that nobody named.
+func rejectsName(n int) string {
+	if n == 1 {
+		return "rejects.jsonl"
+	}
+	return fmt.Sprintf("rejects-%d.jsonl", n)
+}
+
+// keep rewrites the file without the rejects of records that are read again. Those of other files belong to another
+// run, and stay.
 func (r *Rejects) keep(at *Checkpoint) error {
 	content, err := os.ReadFile(r.path)
 	if err != nil {
@@ -129,12 +160,18 @@ func (r *Rejects) keep(at *Checkpoint) error {
 	var kept bytes.Buffer
 	for line := range bytes.Lines(content) {
 		x, _, err := parseReject(line)
-		if err == nil && at.before(x) {
-			kept.Write(line)
+		if err != nil {
+			continue // half a line, written at a crash
+		}
+		before, known := at.before(x)
+		if before {
 			r.kept++
 		}
+		if before || !known {
+			kept.Write(line)
+		}
 	}
-	return replace(r.path, kept.Bytes())
+	return replaceFile(r.path, kept.Bytes())
 }
 
 // Write appends a line. After an error it writes nothing and returns the same error.
@@ -146,7 +183,7 @@ func (r *Rejects) Write(x *Reject) error {
 		return r.failed
 	}
 	if err == nil && r.file == nil {
-		if r.file, err = os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err == nil {
+		if err = r.create(); err == nil {
 			r.w = bufio.NewWriter(r.file)
 		}
 	}
@@ -160,6 +197,30 @@ func (r *Rejects) Write(x *Reject) error {
 		r.first = append(r.first, x.String())
 	}
 	return r.failed
+}
+
+// create opens the file, and chooses its name if it has none. The checkpoint has the name before the file has a
+// reject, so a run that resumes it continues with this file.
+func (r *Rejects) create() (err error) {
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	if r.path != "" {
+		r.file, err = os.OpenFile(r.path, flags, 0o600)
+		return err
+	}
+	for n := 1; r.path == ""; n++ {
+		name := rejectsName(n)
+		switch r.file, err = os.OpenFile(name, flags|os.O_EXCL, 0o600); {
+		case err == nil:
+			r.path = name
+		case !errors.Is(err, fs.ErrExist):
+			r.path = name // for the text of the error
+			return err
+		}
+	}
+	if r.at == nil {
+		return nil
+	}
+	return r.at.name(r.path)
 }
 
 // Sync writes buffered lines and syncs the file.

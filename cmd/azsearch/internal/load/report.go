@@ -34,6 +34,7 @@ type Report struct {
 	Seconds      float64          `json:"seconds"`
 	PerSecond    float64          `json:"documentsPerSecond"`
 	DryRun       bool             `json:"dryRun,omitzero"`
+	Done         bool             `json:"done,omitzero"` // an earlier run had read everything, so this one did nothing
 	Error        string           `json:"error,omitempty"`
 	Exit         int              `json:"exit"`
 	FirstKey     string           `json:"-"` // the key of a document that is in the index now
@@ -45,7 +46,7 @@ func (r *run) report(err error) (Report, error) {
 	p := Report{
 		Files: len(r.Files), Records: r.records.Load(), Completed: r.completed.Load(), Deleted: r.deleted.Load(), Rejected: r.rejected.Load(),
 		Kinds: r.kindsNow(), Rejects: r.Rejects.Name(), Examples: r.Rejects.First(), Filtered: r.filtered.Load(), Unsent: r.unsent.Load(), Unknown: r.unknown.Load(),
-		Bytes: r.bytes.Load(), Seconds: time.Since(r.began).Seconds(), DryRun: r.sender == nil, FirstKey: r.firstKey, LastKey: r.lastKey, LastDeletion: r.lastDelete,
+		Bytes: r.bytes.Load(), Seconds: time.Since(r.began).Seconds(), DryRun: r.sender == nil, Done: r.done, FirstKey: r.firstKey, LastKey: r.lastKey, LastDeletion: r.lastDelete,
 	}
 	if r.earlier > 0 {
 		p.Kinds["of earlier runs"] = r.earlier
@@ -67,12 +68,15 @@ func (r *run) report(err error) (Report, error) {
 	case err != nil && exit.Code(err) == exit.Service:
 		err = exit.With(exit.Service, fmt.Errorf("%w; %s documents were completed before, so %s when the service is back", err, humanize.Comma(p.Completed), again))
 	case err == nil && p.Rejected > 0:
-		what := "are not in the index"
-		if p.DryRun {
-			what = "would be rejected"
+		what, next := "are not in the index", "load that file"
+		switch {
+		case p.DryRun:
+			what, next = "would be rejected", "run it again"
+		case r.Again != "":
+			next = "run: " + r.Again + " " + p.Rejects
 		}
-		err = exit.With(exit.Incomplete, fmt.Errorf("%s of %s records %s (%s); see %s, correct the cause, and load that file",
-			humanize.Comma(p.Rejected), humanize.Comma(p.Records+r.earlier), what, kindList(p.Kinds), p.Rejects))
+		err = exit.With(exit.Incomplete, fmt.Errorf("%s of %s records %s (%s); see %s, correct the cause, and %s",
+			humanize.Comma(p.Rejected), humanize.Comma(p.Records+r.earlier), what, kindList(p.Kinds), p.Rejects, next))
 	}
 	p.Exit = exit.Code(err)
 	if err != nil {
@@ -83,6 +87,9 @@ func (r *run) report(err error) (Report, error) {
 
 // String formats the report as one line.
 func (p Report) String() string {
+	if p.Done {
+		return "nothing to do: an earlier run with this -resume read all files to the end; to load them again, remove its file"
+	}
 	what := "loaded"
 	if p.DryRun {
 		what = "would load"
