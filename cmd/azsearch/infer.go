@@ -22,9 +22,10 @@ func newInferCommand(stdout, stderr io.Writer) *cli.Command {
 		ArgsUsage: "FILE...",
 		Description: `Files are read completely, in the formats of azsearch load. Doubtful choices are printed on
 stderr. Review the definition before you create an index with it: types cannot be changed
-later.
+later. azsearch load -create creates the index and loads the files; azsearch apply creates it
+from a folder, as indexes/NAME.json.
 
-   azsearch infer hotels.jsonl > hotels.json
+   azsearch infer hotels.jsonl > hotels.json && azsearch load -create hotels.json hotels.jsonl
    azsearch infer -index hotels 'export/*.csv.gz' > hotels.json
    azsearch infer huge.parquet | jq .fields`,
 		OnUsageError: usageError,
@@ -45,6 +46,9 @@ later.
 			definition, notes, err := infer.Files(files, options, name)
 			if err != nil {
 				return failed(err)
+			}
+			if !c.IsSet("index") {
+				notes = append(notes, fmt.Sprintf("the index is named %q, derived from the name of the first file; -index sets another", name))
 			}
 			for _, note := range notes {
 				fmt.Fprintln(stderr, "azsearch: "+note)

@@ -39,7 +39,7 @@ func Files(names []string, o source.Options, index string) (_ models.SearchIndex
 		return models.SearchIndex{}, nil, errors.New("the files have no records to infer fields from")
 	}
 	if i.broken > 0 {
-		i.notes = append(i.notes, fmt.Sprintf("%d records cannot be read; a load rejects them", i.broken))
+		i.notes = append(i.notes, fmt.Sprintf("%d records cannot be read, the first at %s; a load rejects them", i.broken, i.firstBroken))
 	}
 	definition := models.SearchIndex{Name: index, Fields: i.top.fields(&i.notes, "")}
 	name := i.key()
@@ -69,6 +69,10 @@ type inference struct {
 	broken  int64
 	notes   []string
 	seed    maphash.Seed
+
+	name        string // the file that is read
+	line        int64  // of the record, from 1; for Parquet the row
+	firstBroken string
 }
 
 func (i *inference) file(name string, o source.Options) error {
@@ -77,6 +81,7 @@ func (i *inference) file(name string, o source.Options) error {
 		return err
 	}
 	defer f.Close()
+	i.name = f.Name
 	for {
 		b, err := f.Next()
 		if errors.Is(err, io.EOF) {
@@ -85,13 +90,18 @@ func (i *inference) file(name string, o source.Options) error {
 		if err != nil {
 			return err
 		}
-		from := 0
+		from, at := 0, b.Start
 		for _, end := range b.Ends {
-			text := b.Data[from:end]
+			text, here := b.Data[from:end], at
 			from = end
-			if f.Kind == source.JSON {
-				text, _ = jsontext.Trim(text)
+			if at = at.Behind(text); f.Kind == source.Parquet {
+				at.Line = here.Line + 1
 			}
+			if f.Kind == source.JSON {
+				value, skipped := jsontext.Trim(text)
+				text, here = value, here.Behind(text[:skipped])
+			}
+			i.line = here.Line + 1
 			if len(bytes.TrimSpace(text)) > 0 {
 				i.record(f, text)
 			}
@@ -106,7 +116,7 @@ func (i *inference) record(f *source.File, text []byte) {
 	if f.Kind == source.CSV {
 		cells, _, err := f.Format.Cells(nil, nil, text)
 		if err != nil || len(cells) != len(f.Columns) || csvtext.Repeats(cells, f.Columns) {
-			i.broken++
+			i.unreadable()
 			return
 		}
 		i.top.order(f.Columns)
@@ -117,13 +127,19 @@ func (i *inference) record(f *source.File, text []byte) {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.UseNumber()
 		if d.Decode(&members) != nil {
-			i.broken++
+			i.unreadable()
 			return
 		}
 		i.top.orderOf(text)
 	}
 	i.records++
 	i.top.learn(members, i)
+}
+
+func (i *inference) unreadable() {
+	if i.broken++; i.broken == 1 {
+		i.firstBroken = i.place()
+	}
 }
 
 func cell(c csvtext.Cell) any {
@@ -153,6 +169,7 @@ type value struct {
 	length                                       int    // of all lists; -1 if they differ, -2 before the first
 	legal                                        bool   // every value is a valid, distinct key so far
 	distinct                                     map[uint64]struct{}
+	evidence                                     [classes]evidence
 }
 
 func (s *shape) at(name string) *value {
@@ -214,17 +231,21 @@ func (v *value) learn(x any, i *inference) {
 	case bool:
 		v.flag++
 		v.legal = false
+		v.saw(flag, strconv.FormatBool(x), i)
 	case json.Number:
-		v.numeric(x.String())
+		v.numeric(x.String(), i)
 		v.key(x.String(), i)
 	case string:
 		v.text++
 		if len(x) < 40 && date.MatchString(x) {
 			v.moment++
+			v.saw(moment, x, i)
+		} else {
+			v.saw(text, x, i)
 		}
 		v.key(x, i)
 	case spelled:
-		v.spelled(string(x))
+		v.spelled(string(x), i)
 		v.key(string(x), i)
 	case []any:
 		v.lists++
@@ -242,6 +263,7 @@ func (v *value) learn(x any, i *inference) {
 		v.legal = false
 		if x["type"] == "Point" && x["coordinates"] != nil {
 			v.points++
+			v.saw(point, "a point", i)
 			return
 		}
 		v.objects++
@@ -250,29 +272,39 @@ func (v *value) learn(x any, i *inference) {
 }
 
 // numeric counts a number.
-func (v *value) numeric(s string) {
+func (v *value) numeric(s string, i *inference) {
 	v.number++
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+	switch n, err := strconv.ParseInt(s, 10, 64); {
+	case errors.Is(err, strconv.ErrRange):
+		v.saw(huge, s, i)
+	case err != nil:
+		v.saw(number, s, i)
+	case n != int64(int32(n)):
 		v.whole64++
-		if n == int64(int32(n)) {
-			v.whole32++
-		}
+		v.saw(whole64, s, i)
+	default:
+		v.whole64++
+		v.whole32++
+		v.saw(whole32, s, i)
 	}
 }
 
 // spelled counts text that may be of any type. Digits with leading zeros are a code, not a number.
-func (v *value) spelled(s string) {
+func (v *value) spelled(s string, i *inference) {
 	digits := strings.TrimPrefix(s, "-")
 	switch _, err := strconv.ParseFloat(s, 64); {
 	case err == nil && strings.Trim(s, "0123456789.-+eE") == "" && (len(digits) < 2 || digits[0] != '0' || digits[1] == '.'):
-		v.numeric(s)
+		v.numeric(s, i)
 	case strings.EqualFold(s, "true"), strings.EqualFold(s, "false"):
 		v.flag++
+		v.saw(flag, s, i)
 	case date.MatchString(s):
 		v.text++
 		v.moment++
+		v.saw(moment, s, i)
 	default:
 		v.text++
+		v.saw(text, s, i)
 	}
 }
 
@@ -332,6 +364,13 @@ func (v *value) field(name string, notes *[]string, path string) models.SearchFi
 		f.Type, f.Dimensions, f.VectorSearchProfile, f.Searchable = models.Collection(models.DataTypeSingle), new(v.length), "vectors", new(true)
 	case v.lists > 0:
 		f.Type = models.Collection(v.element.scalar())
+		if why := v.element.widened(); why != "" {
+			note("a collection of %s", why)
+		}
+	default:
+		if why := v.widened(); why != "" {
+			note("%s", why)
+		}
 	}
 	return f
 }
@@ -361,7 +400,7 @@ func (v *value) scalar() models.DataType {
 // name ends so, then a string field. A field named id or key wins over another field whose values are distinct only
 // by chance, even if its own values are not valid keys, because load -key can encode them.
 func (i *inference) key() (best string) {
-	rank, named := 4, ""
+	rank, named := len(keyReasons), ""
 	for _, name := range i.top.names {
 		v := i.top.values[name]
 		r := 3
@@ -383,5 +422,11 @@ func (i *inference) key() (best string) {
 		i.notes = append(i.notes, fmt.Sprintf("some values of %q are not valid keys, or not distinct: load with -key %s, which derives valid keys from them", named, named))
 		return named
 	}
+	if best != "" {
+		i.notes = append(i.notes, fmt.Sprintf("the key is %q: %s (its values are distinct, valid keys in %d records)", best, keyReasons[rank], i.records))
+	}
 	return best
 }
+
+// keyReasons says by rank why a field was chosen as the key.
+var keyReasons = []string{"its name says so", "its name ends like that of a key", "no name says so, and it is text", "no name says so, and no text field is possible"}

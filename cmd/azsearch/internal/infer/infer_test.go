@@ -64,6 +64,32 @@ func TestTypesHoldEveryValueOfTheFile(t *testing.T) {
 	}
 }
 
+func TestDoubtfulChoicesNameTheLineThatCausedThem(t *testing.T) {
+	for _, c := range []struct {
+		content string
+		notes   []string
+	}{
+		{"id,price\n1,5\n2,abc\n3,7\n4,n/a\n", []string{`price: Edm.String, because of "abc" (FILE:3; 2 of 4 values)`, `the key is "id": its name says so (its values are distinct, valid keys in 4 records)`}},
+		{"id,n\n1,5\n2,12345678901234567890\n", []string{`n: Edm.Double, because Edm.Int64 cannot hold "12345678901234567890" (FILE:3; 1 of 2 values), and a load rounds it`}},
+		{"id,n,x\n1,5,1\n2,3000000000,1.5\n", []string{`n: Edm.Int64, because of "3000000000" (FILE:3; 1 of 2 values)`, `x: Edm.Double, because of "1.5" (FILE:3; 1 of 2 values)`}},
+		{"id,on\n1,true\n2,1\n3,false\n", []string{`on: Edm.String, because of "1" (FILE:3; 1 of 3 values)`}},
+		{"name,n\nRitz,1\nInn,1\n", []string{`the key is "name": no name says so, and it is text (its values are distinct, valid keys in 2 records)`}},
+		{"id,n\n1,1\n2\n3,1\n4\n", []string{"2 records cannot be read, the first at FILE:3; a load rejects them"}},
+	} {
+		path := filepath.Join(t.TempDir(), "t.csv")
+		require.NoError(t, os.WriteFile(path, []byte(c.content), 0o600))
+		_, notes, err := Files([]string{path}, source.Options{}, "hotels")
+		require.NoError(t, err)
+		for _, note := range c.notes {
+			assert.Contains(t, notes, strings.ReplaceAll(note, "FILE", path), c.content)
+		}
+	}
+	_, notes := inferred(t, "a.json", "[\n{\"id\":\"a\",\n\"l\":[1]},\n{\"id\":\"b\",\"l\":[2,\"x\"]}]")
+	assert.Regexp(t, `l: a collection of Edm.String, because of "x" \(.*a.json:4; 1 of 3 values\)`, strings.Join(notes, "\n"))
+	_, notes = inferred(t, "a.jsonl", "{\"id\":\"a\",\"n\":1}\n{\"id\":\"b\",\"n\":2}\n")
+	assert.Len(t, notes, 1, "only the key")
+}
+
 func TestEveryRecordFitsItsDefinition(t *testing.T) {
 	content := `{"id":1,"a":true,"b":["x",1],"c":{"d":"2024-01-31"},"e":9999999999}` + "\n" + `{"id":"2","a":"yes","b":[],"c":{"d":7},"e":1e400}`
 	definition, _ := inferred(t, "a.jsonl", content)
