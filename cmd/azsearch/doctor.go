@@ -72,7 +72,7 @@ func runDoctor(ctx context.Context, c *serviceCall) error {
 
 func doctorService(ctx context.Context, c *serviceCall, f *doctor.Findings) (err error) {
 	endpoint := c.String("endpoint")
-	if endpoint != "" && endpoint != connect.Emulator && !doctor.Endpoint(f, endpoint) {
+	if endpoint != connect.Emulator && !doctor.Endpoint(f, endpoint) {
 		return nil
 	}
 	service, err := connect.Open(c.Command)

@@ -13,10 +13,13 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/ui"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -31,8 +34,13 @@ func newEmulatorCommand(stdout, stderr io.Writer) *cli.Command {
 		Usage: "run an emulated search service until SIGINT or SIGTERM",
 		Description: `The first line of stdout is the endpoint; from then on clients can connect.
 Each request is one line on stderr: method, path, status, duration, actions.
+Before, -quiet apart, come the variables that lead other commands to it.
 Documents are in memory and end with the process, unless -save writes them to
-a file: -seed STATE.json -save STATE.json continues where it stopped.
+a file: -seed STATE.json -save STATE.json continues where it stopped. By hand:
+
+   {"indexes": [{"definition": {"name": "hotels", "fields": [{"name": "id", "type": "Edm.String", "key": true},
+     {"name": "name", "type": "Edm.String", "searchable": true}]}, "documents": [{"id": "1", "name": "Ritz"}]}]}
+
 The default keys are public, so do not load secret data. With -ui a line on
 stderr has the URL of the page for browsers; everyone who can reach it can read
 everything and inject faults.`,
@@ -184,8 +192,11 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 	if empty {
 		fmt.Fprintf(stderr, "azsearch: starting empty: %s does not exist yet, and will be written at the end\n", e.save)
 	}
-	if e.anyToken && !loopback(srv.URL()) {
+	if e.anyToken && !connect.Loopback(srv.URL()) {
 		fmt.Fprintln(stderr, "azsearch: -any-token on a public address: everyone who can reach it can do everything")
+	}
+	if !e.quiet {
+		fmt.Fprint(stderr, e.variables(srv.URL()))
 	}
 	if e.ui {
 		fmt.Fprintln(stderr, "azsearch: the page for browsers is at", pageURL(srv.URL()))
@@ -206,6 +217,16 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 		return failed(err)
 	}
 	return nil
+}
+
+// variables returns lines for a shell, after which other commands use the emulator. A key of the user's own is not
+// among them, because stderr may be kept.
+func (e *emulation) variables(endpoint string) string {
+	lines := fmt.Sprintf("export %s=%s\n", connect.EndpointVariable, strings.TrimSuffix(pageURL(endpoint), "/"))
+	if e.apiKey == searchtest.AdminKey {
+		lines += fmt.Sprintf("export %s=%s\n", connect.KeyVariable, e.apiKey)
+	}
+	return lines
 }
 
 // readFaults returns the parsed script in a file, and its text.
@@ -235,11 +256,18 @@ func pageURL(endpoint string) string {
 }
 
 func listen(srv *searchtest.Server, e emulation) error {
-	if !e.tls {
-		return srv.Listen(e.addr)
+	start := srv.Listen
+	if e.tls {
+		start = srv.ListenTLS
 	}
-	if err := srv.ListenTLS(e.addr); err != nil || e.tlsCertOut == "" {
+	if err := start(e.addr); err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return fmt.Errorf("%w; -addr 127.0.0.1:0 takes a free port", err)
+		}
 		return err
+	}
+	if e.tlsCertOut == "" {
+		return nil
 	}
 	certificate, err := servedCertificate(srv)
 	if err != nil {

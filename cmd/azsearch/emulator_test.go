@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -46,7 +48,7 @@ func TestPortThatIsTakenIsOneLineAndExit2(t *testing.T) {
 	defer taken.Close()
 	for _, more := range [][]string{nil, {"-tls"}} {
 		got := runToEnd(t, append([]string{"emulator", "-addr", taken.Addr().String()}, more...)...)
-		assertRefused(t, got, "address already in use")
+		assertRefused(t, got, "address already in use; -addr 127.0.0.1:0 takes a free port")
 	}
 }
 
@@ -185,7 +187,7 @@ func TestOpennessToOthersIsSaid(t *testing.T) {
 		"http://127.0.0.1:80": true, "http://[::1]:80": true, "https://localhost:80": true, "http://127.9.9.9:1": true,
 		"http://[::]:80": false, "http://0.0.0.0:80": false, "http://192.168.1.2:80": false, "http://example.com": false, ":": false,
 	} {
-		assert.Equal(t, only, loopback(endpoint), endpoint)
+		assert.Equal(t, only, connect.Loopback(endpoint), endpoint)
 	}
 }
 
@@ -317,6 +319,8 @@ func TestVersionSaysWhatItWasBuiltWith(t *testing.T) {
 func TestHelpListsEveryFlag(t *testing.T) {
 	got := runToEnd(t, "emulator", "-help")
 	assert.Zero(t, got.code)
+	seed := regexp.MustCompile(`(?s)\{"indexes".*\]\}\n`).FindString(got.stdout)
+	require.NoError(t, searchtest.NewServer(nil).Restore(strings.NewReader(seed)), "the example of -seed")
 	for _, flag := range []string{"addr", "tls", "api-key", "query-key", "token", "any-token", "max-batch-actions", "seed", "save", "faults", "latency", "semantic-stand-in", "strict-versions", "quiet", "ui"} {
 		assert.Contains(t, got.stdout, "--"+flag)
 	}

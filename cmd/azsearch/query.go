@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -45,7 +46,7 @@ func newSearchCommand(stdout, stderr io.Writer) *cli.Command {
 
 func runSearch(ctx context.Context, c *serviceCall) error {
 	o, err := c.output()
-	if err != nil {
+	if err := errors.Join(err, c.between("top", 0, math.MaxInt32)); err != nil {
 		return err
 	}
 	text := ""

@@ -48,7 +48,11 @@ func namedCommand(stdout, stderr io.Writer, c cli.Command, least, most int, acti
 		case len(args) < least:
 			return fmt.Errorf("arguments are missing: use %s %s (see %[1]s -help)", cmd.FullName(), cmd.ArgsUsage)
 		case most > 0 && len(args) > most:
-			return fmt.Errorf("unknown argument %q; quote arguments with spaces (see %s -help)", args[most], cmd.FullName())
+			do := "quote arguments with spaces"
+			if strings.Contains(args[most], " ") && slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "filter") }) {
+				do = "a filter follows -filter"
+			}
+			return fmt.Errorf("unknown argument %q; %s (see %s -help)", args[most], do, cmd.FullName())
 		case slices.Contains(args[:least], ""):
 			return fmt.Errorf("an argument is empty: use %s %s", cmd.FullName(), cmd.ArgsUsage)
 		}

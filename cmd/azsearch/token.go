@@ -3,8 +3,6 @@ package main
 import (
 	"crypto/subtle"
 	"errors"
-	"net/netip"
-	"net/url"
 	"regexp"
 )
 
@@ -28,14 +26,4 @@ func (e *emulation) takesToken(bearer string) bool {
 		return bearerToken.MatchString(bearer)
 	}
 	return e.setToken && subtle.ConstantTimeCompare([]byte(bearer), []byte(e.token)) == 1
-}
-
-// loopback reports whether an endpoint is reachable only from this machine.
-func loopback(endpoint string) bool {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return false
-	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }

@@ -35,9 +35,9 @@ func TestPageIsServedAtTheEndpoint(t *testing.T) {
 	got := e.stop(t, os.Kill)
 	assert.Empty(t, got.stdout, "nothing but the endpoint")
 	lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
-	require.Len(t, lines, 2, "what is sent for the page is no request of a client: %q", got.stderr)
-	assert.Equal(t, "azsearch: the page for browsers is at "+e.url+"/", lines[0])
-	assert.Contains(t, lines[1], "POST /indexes 201")
+	require.Len(t, lines, 4, "what is sent for the page is no request of a client: %q", got.stderr)
+	assert.Equal(t, "azsearch: the page for browsers is at "+e.url+"/", lines[2])
+	assert.Contains(t, lines[3], "POST /indexes 201")
 }
 
 func TestWithoutTheFlagThereIsNoPage(t *testing.T) {

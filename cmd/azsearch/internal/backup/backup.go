@@ -130,6 +130,8 @@ func (b *Backup) free() error {
 	return nil
 }
 
+var errNoMatch = errors.New("no index matches; there are:")
+
 // Select returns the indexes that match at least one pattern, with their synonym maps and aliases. Without patterns
 // it returns the whole set. A pattern without a match is an error.
 func Select(set definitions.Set, patterns []string) (definitions.Set, error) {
@@ -158,7 +160,14 @@ func Select(set definitions.Set, patterns []string) (definitions.Set, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("-index %s: no index matches", pattern)
+			names := []string{}
+			for _, d := range set.Of(definitions.Indexes) {
+				names = append(names, d.Name)
+			}
+			if len(names) > 20 {
+				names = append(names[:20], "…")
+			}
+			return nil, fmt.Errorf("-index %s: %w %s", pattern, errNoMatch, strings.Join(names, ", "))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(set), func(d definitions.Definition) bool {

@@ -72,7 +72,11 @@ func BeginRestore(ctx context.Context, o RestoreOptions) (*Restore, error) {
 	if r.set, err = definitions.Open(filepath.Join(r.Dir, definitionsFolder)); err != nil {
 		return nil, err
 	}
-	if r.set, err = Select(r.set, r.Patterns); err != nil {
+	r.set, err = Select(r.set, r.Patterns)
+	if errors.Is(err, errNoMatch) {
+		return nil, fmt.Errorf("%w; names stay as they are: azsearch copy FROM TO copies a restored index to another name", err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	var errs []error

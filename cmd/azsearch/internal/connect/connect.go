@@ -3,10 +3,13 @@
 package connect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"os"
 	"strings"
 
@@ -99,12 +102,38 @@ func open(endpoint, key, version string) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no credential: %w; set %s to an admin key, or sign in with az login", err, KeyVariable)
 	}
-	indexes, err := search.NewIndexClient(endpoint, cred, opts)
+	var signIn azcore.TokenCredential = cred
+	if Loopback(endpoint) {
+		signIn = localCredential{cred}
+	}
+	indexes, err := search.NewIndexClient(endpoint, signIn, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%w (endpoint from -endpoint or %s)", err, EndpointVariable)
 	}
-	indexers, err := search.NewIndexerClient(endpoint, cred, opts)
+	indexers, err := search.NewIndexerClient(endpoint, signIn, opts)
 	return &Service{IndexClient: indexes, Indexers: indexers, APIVersion: opts.APIVersion}, err
+}
+
+// localCredential replaces the error of a credential, a list of everything that was tried. Who uses an emulator on this
+// machine has forgotten the key.
+type localCredential struct{ azcore.TokenCredential }
+
+func (c localCredential) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	token, err := c.TokenCredential.GetToken(ctx, o)
+	if err != nil && ctx.Err() == nil {
+		err = errors.New("set " + KeyVariable + " to the key that azsearch emulator prints, or sign in with az login")
+	}
+	return token, err
+}
+
+// Loopback reports whether an endpoint is reachable only from this machine.
+func Loopback(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }
 
 func withKey(endpoint, key string, opts *search.ClientOptions) (*Service, error) {
@@ -145,12 +174,13 @@ func Failed(err error) error {
 	return exit.With(exit.Service, err)
 }
 
-// commandError replaces a function in the text of an error by commands. The text of a wrapped error is fixed when the
+// commandError replaces a function in the text of an error by commands, and leaves out options of Go. The text of a wrapped error is fixed when the
 // wrapper is created, so that changing the hint of the *search.Error would be too late.
 type commandError struct{ error }
 
 func (e *commandError) Error() string {
-	return strings.Replace(e.error.Error(), "or create it with IndexClient.CreateIndex", "see azsearch stats for those that exist, or create it with azsearch load -create or apply", 1)
+	text, _, _ := strings.Cut(e.error.Error(), " (of RowsOptions: ") // flags gave them
+	return strings.Replace(text, "or create it with IndexClient.CreateIndex", "see azsearch stats for those that exist, or create it with azsearch load -create or apply", 1)
 }
 
 func (e *commandError) Unwrap() error { return e.error }

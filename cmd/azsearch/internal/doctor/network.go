@@ -47,9 +47,8 @@ func (n *Network) Check(ctx context.Context, f *Findings, endpoint string) bool 
 		return false
 	}
 	host := u.Hostname()
-	local := host == "localhost" || net.ParseIP(host).IsLoopback()
 	switch {
-	case u.Scheme == "http" && !local:
+	case u.Scheme == "http" && !local(host):
 		f.Warn("endpoint", "use https", "%s: key and documents travel unencrypted", endpoint)
 	case strings.Trim(u.Path, "/") != "":
 		f.Warn("endpoint", "remove the path, unless your gateway needs it", "%s has a path", endpoint)
@@ -63,6 +62,9 @@ func (n *Network) Check(ctx context.Context, f *Findings, endpoint string) bool 
 	}
 	return n.reply(ctx, f, u)
 }
+
+// local reports whether host is this machine.
+func local(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
 // dns resolves a name twice, a second apart, and reports differences.
 func (n *Network) dns(ctx context.Context, f *Findings, host string) bool {
@@ -122,7 +124,11 @@ func (n *Network) reply(ctx context.Context, f *Findings, u *url.URL) bool {
 	if connected != "" {
 		f.Ok("tcp", "connected to %s", connected)
 	} else if err != nil {
-		f.Fail("tcp", "check firewalls, and the networks that the service allows", "%v", err)
+		do := "check firewalls, and the networks that the service allows"
+		if local(u.Hostname()) {
+			do = "nothing listens there: start the service (azsearch emulator), and check the port"
+		}
+		f.Fail("tcp", do, "%v", err)
 		return false
 	}
 	if u.Scheme == "https" && !n.certificate(f, state, err) {

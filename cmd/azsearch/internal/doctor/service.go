@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -33,6 +34,9 @@ const (
 // Endpoint adds a failure and returns false if endpoint is not a valid URL of a service.
 func Endpoint(f *Findings, endpoint string) bool {
 	_, err := search.NewIndexClientWithKey(endpoint, azcore.NewKeyCredential("key"), nil)
+	if endpoint == "" {
+		err = errors.New("no service is named")
+	}
 	if err != nil {
 		f.Fail("endpoint", "set AZURE_SEARCH_ENDPOINT or -endpoint to the URL that the portal shows, https://NAME.search.windows.net", "%v", err)
 	}
@@ -42,12 +46,18 @@ func Endpoint(f *Findings, endpoint string) bool {
 // Check checks the credential, the api-version, the quotas and the index.
 func (s Service) Check(ctx context.Context, f *Findings) {
 	stats, err := s.Client.GetServiceStatistics(ctx, nil)
+	if said := (*search.Error)(nil); errors.As(err, &said) && said.StatusCode == http.StatusNotFound {
+		if u, e := url.Parse(s.Client.Endpoint()); e == nil && strings.Trim(u.Path, "/") != "" {
+			f.Fail("service", "remove the path "+u.Path+" from the endpoint", "%v", err)
+			return
+		}
+	}
 	before := f.Count(Failure)
 	var index *models.SearchIndex
 	if s.Index == "" {
 		s.credential(f, err)
 	} else {
-		index = s.rights(ctx, f)
+		index = s.rights(ctx, f, err)
 	}
 	fine := f.Count(Failure) == before
 	if fine && s.Index != "" && err != nil && !refused(err) {
@@ -111,7 +121,8 @@ type use struct {
 }
 
 // rights reports the credential's permissions on the index. It returns the definition, nil if that cannot be read.
-func (s Service) rights(ctx context.Context, f *Findings) *models.SearchIndex {
+// stats is the outcome of a request for the statistics.
+func (s Service) rights(ctx context.Context, f *Findings, stats error) *models.SearchIndex {
 	client, err := s.Client.Client(s.Index)
 	if err != nil {
 		f.Fail("index", "check -index", "%v", err)
@@ -142,6 +153,12 @@ func (s Service) rights(ctx context.Context, f *Findings) *models.SearchIndex {
 		}
 	}
 	if missing {
+		switch {
+		case stats == nil && s.WithKey:
+			f.Ok("credential", "an admin key")
+		case stats == nil:
+			f.Ok("credential", "Entra ID, may read definitions")
+		}
 		f.Fail("index", "azsearch stats lists the indexes; azsearch load -create creates one", "%q does not exist", s.Index)
 		return nil
 	}

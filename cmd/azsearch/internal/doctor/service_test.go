@@ -79,7 +79,7 @@ func TestServiceSaysWhatAnIdentityMayDoAndWritesNothing(t *testing.T) {
 		{granting{}, "hotels", "credential failure", "may do nothing"},
 		{granting{definitions: true}, "", "credential ok, api-version ok", "may read definitions"},
 		{granting{reads: true}, "", "credential warning, api-version ok", "may not read statistics"},
-		{granting{definitions: true, reads: true, writes: true}, "motels", "index failure, api-version ok", "does not exist"},
+		{granting{definitions: true, reads: true, writes: true}, "motels", "credential ok, index failure, api-version ok", "may read definitions"},
 	} {
 		c.next = srv.Transport()
 		client, err := search.NewIndexClient(srv.URL(), signedIn{}, &search.ClientOptions{ClientOptions: policy.ClientOptions{Transport: &http.Client{Transport: c.granting}, InsecureAllowCredentialWithHTTP: true}})
