@@ -130,7 +130,7 @@ func (b *Backup) free() error {
 	return nil
 }
 
-var errNoMatch = errors.New("no index matches; there are:")
+var errNoMatch = errors.New("no index matches")
 
 // Select returns the indexes that match at least one pattern, with their synonym maps and aliases. Without patterns
 // it returns the whole set. A pattern without a match is an error.
@@ -167,7 +167,7 @@ func Select(set definitions.Set, patterns []string) (definitions.Set, error) {
 			if len(names) > 20 {
 				names = append(names[:20], "…")
 			}
-			return nil, fmt.Errorf("-index %s: %w %s", pattern, errNoMatch, strings.Join(names, ", "))
+			return nil, fmt.Errorf("-index %s: %w; there are: %s", pattern, errNoMatch, strings.Join(names, ", "))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(set), func(d definitions.Definition) bool {

@@ -121,10 +121,19 @@ type localCredential struct{ azcore.TokenCredential }
 func (c localCredential) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	token, err := c.TokenCredential.GetToken(ctx, o)
 	if err != nil && ctx.Err() == nil {
-		err = errors.New("set " + KeyVariable + " to the key that azsearch emulator prints, or sign in with az login")
+		err = noKeyError{}
 	}
 	return token, err
 }
+
+type noKeyError struct{}
+
+func (noKeyError) Error() string {
+	return "set " + KeyVariable + " to the key that azsearch emulator prints, or sign in with az login"
+}
+
+// NonRetriable tells azcore that waiting does not help.
+func (noKeyError) NonRetriable() {}
 
 // Loopback reports whether an endpoint is reachable only from this machine.
 func Loopback(endpoint string) bool {
