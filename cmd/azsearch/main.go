@@ -178,7 +178,7 @@ Exit codes: 0 done, 1 partly rejected or failed, 2 usage, 3 service error, 130 i
 // usageError replaces the library's reply, which prints the whole help.
 func usageError(_ context.Context, c *cli.Command, err error, _ bool) error {
 	if strings.HasPrefix(c.ArgsUsage, "INDEX") && strings.HasSuffix(err.Error(), ": -index") {
-		return fmt.Errorf("-index is no flag of this command: INDEX is its first argument, as in %s %s (see %[1]s -help)", c.FullName(), c.ArgsUsage)
+		return fmt.Errorf("-index is not a flag of this command: INDEX is its first argument, as in %s %s (see %[1]s -help)", c.FullName(), c.ArgsUsage)
 	}
 	return fmt.Errorf("%w (see %s -help)", err, c.FullName())
 }

@@ -132,7 +132,7 @@ func (noKeyError) Error() string {
 	return "set " + KeyVariable + " to the key that azsearch emulator prints, or sign in with az login"
 }
 
-// NonRetriable tells azcore that waiting does not help.
+// NonRetriable stops the retries of azcore: waiting does not help.
 func (noKeyError) NonRetriable() {}
 
 // Loopback reports whether an endpoint is reachable only from this machine.
@@ -183,8 +183,8 @@ func Failed(err error) error {
 	return exit.With(exit.Service, err)
 }
 
-// commandError replaces a function in the text of an error by commands, and leaves out options of Go. The text of a wrapped error is fixed when the
-// wrapper is created, so that changing the hint of the *search.Error would be too late.
+// commandError replaces a function in the text of an error by commands, and leaves out options of Go. The text of a
+// wrapped error is fixed when the wrapper is created, so that changing the hint of the *search.Error would be too late.
 type commandError struct{ error }
 
 func (e *commandError) Error() string {

@@ -3,9 +3,6 @@ package infer
 import (
 	"fmt"
 
-	"github.com/dustin/go-humanize"
-
-	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -40,7 +37,7 @@ func (v *value) saw(c class, value string, i *inference) {
 	if runes := []rune(value); len(runes) > most {
 		value = string(runes[:most]) + "…"
 	}
-	e.value, e.at = listing.Printable(fmt.Sprintf("%q", value)), i.place()
+	e.value, e.at = fmt.Sprintf("%q", value), i.place()
 }
 
 // place returns the file and the line of the record that is read.
@@ -49,7 +46,7 @@ func (i *inference) place() string { return fmt.Sprintf("%s:%d", i.name, i.line)
 // widened returns a note on the values that made the type wider than others need, "" if there are none.
 func (v *value) widened() string {
 	of := func(n int64) string {
-		return fmt.Sprintf("%s of %s values", humanize.Comma(n), humanize.Comma(v.count))
+		return fmt.Sprintf("%d of %d values", n, v.count)
 	}
 	t := v.scalar()
 	if big := v.evidence[huge]; big.n > 0 && t == models.DataTypeDouble {
@@ -87,7 +84,7 @@ func (v *value) widened() string {
 		return ""
 	}
 	least := groups[len(groups)-1]
-	if v.evidence[text].n == 0 { // no value needs text by itself
+	if v.evidence[text].n == 0 { // no single value needs text
 		for _, g := range groups {
 			if g.n < least.n {
 				least = g

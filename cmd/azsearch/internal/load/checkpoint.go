@@ -56,7 +56,7 @@ type Checkpoint struct {
 	path    string
 	resumed bool
 
-	mu    sync.Mutex // guards state while the run goes on
+	mu    sync.Mutex // guards state during the run
 	state state      // as last written
 }
 

@@ -142,7 +142,7 @@ func OpenRejects(path string, at *Checkpoint) (*Rejects, error) {
 	return r, nil
 }
 
-// rejectsName returns the nth name of a file of rejects that nobody named.
+// rejectsName returns the nth default name of a file of rejects.
 func rejectsName(n int) string {
 	if n == 1 {
 		return "rejects.jsonl"
