@@ -66,11 +66,11 @@ func DeleteMatching(ctx context.Context, c *Client, keyField string, filter Filt
 			return deleted, err
 		}
 		if count == 0 && len(found) == 0 {
-			if v.elevated {
+			if v.Lasts() {
 				return deleted, nil
 			}
 			again, err := c.view(wholeindex.Require(ctx), call)
-			if err != nil || !again.elevated {
+			if err != nil || again.elevated == v.elevated {
 				return deleted, err
 			}
 			v = again // permission filters were added since, and hide matching documents

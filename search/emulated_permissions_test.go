@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -112,20 +114,41 @@ var wholeReads = map[string]func(context.Context, *search.Client) (int, error){
 	},
 }
 
+// statistics answers with these numbers of documents, one after another, over and over.
+func statistics(documents ...int) func(*http.Request, func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	asked := 0
+	return func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		if !strings.HasSuffix(req.URL.Path, "search.stats") {
+			return next(req)
+		}
+		n := documents[asked%len(documents)]
+		asked++
+		return response(http.StatusOK, fmt.Sprintf(`{"documentCount":%d,"storageSize":1}`, n)), nil
+	}
+}
+
 func TestWholeIndexIsReadElevatedOrNotAtAll(t *testing.T) {
-	const restricted, all = 2, 5
+	const restricted = 2
 	refused := func(words string) func(*testing.T, int, error) {
 		return func(t *testing.T, _ int, err error) {
 			require.ErrorIs(t, err, search.ErrPartialView)
 			assert.ErrorContains(t, err, words)
 		}
 	}
-	complete := func(t *testing.T, n int, err error) {
-		require.NoError(t, err)
-		assert.Equal(t, all, n)
+	complete := func(all int) func(*testing.T, int, error) {
+		return func(t *testing.T, n int, err error) {
+			require.NoError(t, err)
+			assert.Equal(t, all, n)
+		}
 	}
 	ignored := func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		req.Header.Del("X-Ms-Enable-Elevated-Read")
+		return next(req)
+	}
+	unstated := func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		if strings.HasSuffix(req.URL.Path, "search.stats") {
+			return response(http.StatusForbidden, ""), nil
+		}
 		return next(req)
 	}
 	old := func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
@@ -148,13 +171,17 @@ func TestWholeIndexIsReadElevatedOrNotAtAll(t *testing.T) {
 		intercept  func(*http.Request, func(*http.Request) (*http.Response, error)) (*http.Response, error)
 		want       func(*testing.T, int, error)
 	}{
-		"a role": {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byToken(t, s, nil) }, nil, complete},
+		"a role": {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byToken(t, s, nil) }, nil, complete(5)},
 		"a role and a version of its own": {restricted, func(t *testing.T, s *searchtest.Server) *search.Client {
 			return byToken(t, s, &search.ClientOptions{APIVersion: "2025-11-01-preview"})
-		}, nil, complete},
+		}, nil, complete(5)},
 		"a key, which may not":              {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byKey(t, s, searchtest.AdminKey, nil) }, nil, refused("elevated read was refused; use an identity of a role with the permission Microsoft.Search/")},
 		"a service that ignores the header": {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byKey(t, s, searchtest.AdminKey, nil) }, ignored, refused("no reply shows that this client reads elevated (of restricted documents 0 came with")},
-		"nothing restricted to show it":     {0, func(t *testing.T, s *searchtest.Server) *search.Client { return byToken(t, s, nil) }, nil, refused("no reply shows")},
+		"nothing restricted to show it":     {0, func(t *testing.T, s *searchtest.Server) *search.Client { return byToken(t, s, nil) }, nil, complete(3)},
+		"nothing to hide":                   {0, func(t *testing.T, s *searchtest.Server) *search.Client { return byKey(t, s, searchtest.AdminKey, nil) }, ignored, complete(3)},
+		"statistics that lag a little":      {0, func(t *testing.T, s *searchtest.Server) *search.Client { return byToken(t, s, nil) }, statistics(2, 2, 4, 3), complete(3)},
+		"statistics of too few":             {0, func(t *testing.T, s *searchtest.Server) *search.Client { return byToken(t, s, nil) }, statistics(2), refused("and it counts 3 documents, the statistics 2; use")},
+		"statistics that are refused":       {0, func(t *testing.T, s *searchtest.Server) *search.Client { return byToken(t, s, nil) }, unstated, refused("its statistics were refused; grant the role")},
 		"a query key":                       {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byKey(t, s, searchtest.QueryKey, nil) }, nil, refused(`grant the role "Search Service Contributor" or use an admin key`)},
 		"labels instead of filters":         {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byKey(t, s, searchtest.AdminKey, nil) }, defined(`{"name":"everything","permissionFilterOption":"disabled","purviewEnabled":true,"fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true}]}`), refused("elevated read was refused")},
 		"a filter in a complex field":       {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byKey(t, s, searchtest.AdminKey, nil) }, defined(`{"name":"everything","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},{"name":"a","type":"Edm.ComplexType","fields":[{"name":"users","type":"Edm.String","permissionFilter":"userIds"}]}]}`), refused("elevated read was refused")},
@@ -162,12 +189,16 @@ func TestWholeIndexIsReadElevatedOrNotAtAll(t *testing.T) {
 	} {
 		for read, call := range wholeReads {
 			t.Run(name+" "+read, func(t *testing.T) {
-				srv := secured(t, test.restricted)
-				if test.intercept != nil {
-					srv.Intercept(test.intercept)
-				}
-				n, err := call(wholeindex.Require(t.Context()), test.client(t, srv))
-				test.want(t, n, err)
+				synctest.Test(t, func(t *testing.T) {
+					srv := secured(t, test.restricted)
+					if test.intercept != nil {
+						srv.Intercept(test.intercept)
+					}
+					began := time.Now()
+					n, err := call(wholeindex.Require(t.Context()), test.client(t, srv))
+					test.want(t, n, err)
+					assert.LessOrEqual(t, time.Since(began), 5*time.Second)
+				})
 			})
 		}
 	}

@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/internal/wholeindex"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -22,10 +24,14 @@ var ErrPartialView = errors.New("search: permissions may hide documents of the i
 // elevatedRead is the permission to read without permission filters.
 const elevatedRead = "Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read"
 
+// statisticsLag is how long a view compares its count with the statistics of the index before it is refused.
+const statisticsLag = 5 * time.Second
+
 // view is the way in which a client reads a whole index.
 type view struct {
 	conn     *connection // the client's, or one whose api-version has permission filters
 	elevated bool
+	shown    bool                // a reply shows that reads are elevated
 	index    *models.SearchIndex // nil if it was not read
 }
 
@@ -38,10 +44,10 @@ func (c *Client) view(ctx context.Context, call call) (*view, error) {
 	return wholeindex.Once(ctx, c, func() (*view, error) { return c.findView(ctx, call) })
 }
 
-// Lasts implements wholeindex.Lasting. An elevated view is kept, because it could not be proved again after the
-// documents that proved it are deleted. A plain view is not kept, because permission filters may be added to the
-// index.
-func (v *view) Lasts() bool { return v.elevated }
+// Lasts implements wholeindex.Lasting. A view that is shown to be elevated is kept, because it could not be proved
+// again after the documents that proved it are deleted. Other views are not kept, because permission filters may be
+// added to the index, or documents that are hidden from them.
+func (v *view) Lasts() bool { return v.shown }
 
 func (c *Client) findView(ctx context.Context, call call) (_ *view, err error) {
 	ctx, end := c.conn.span(ctx, "Client."+call.operation)
@@ -97,14 +103,14 @@ func (c *connection) definition(ctx context.Context, name string, call call) (*m
 	return index, err
 }
 
-// read reads a definition.
-func read[T any](ctx context.Context, c *connection, path string, call call) (*T, error) {
+// read reads a definition, or statistics, with the required members.
+func read[T any](ctx context.Context, c *connection, path string, call call, required ...string) (*T, error) {
 	body, resp, err := c.getURL(ctx, c.url(path), call)
 	if err != nil {
 		return nil, err
 	}
 	v := new(T)
-	if err := decodeInto(v, body); err != nil {
+	if err := decodeInto(v, body, required...); err != nil {
 		return nil, call.wrap(malformed(err, resp))
 	}
 	return v, nil
@@ -130,9 +136,9 @@ func filtered(fields []models.SearchField) bool {
 	return slices.ContainsFunc(fields, func(f models.SearchField) bool { return f.PermissionFilter != "" || filtered(f.Fields) })
 }
 
-// prove returns nil if replies show that reads are elevated: documents that are not open to all are counted with the
-// header, but not without it. Status 200 is not a proof, because a service may ignore the header. $count is not one
-// either, because it may be trimmed as well.
+// prove returns nil if replies show that reads are elevated, or that nothing is hidden from them. Reads are elevated if
+// documents that are not open to all are counted with the header, but not without it. Status 200 is not a proof,
+// because a service may ignore the header. $count is not one either, because it may be trimmed as well.
 func (v *view) prove(ctx context.Context, c *Client, call call) error {
 	hidden := v.restricted()
 	shown, err := v.count(ctx, c, hidden, call)
@@ -149,10 +155,46 @@ func (v *view) prove(ctx context.Context, c *Client, call call) error {
 		return err
 	}
 	if shown > 0 && open == 0 {
+		v.shown = true
 		return nil
 	}
-	return call.wrap(fmt.Errorf("%w, which has permission filters: no reply shows that this client reads elevated (of restricted documents %d came with elevated read, %d without); "+
-		"use an identity of a role with the permission %s, and keep one document in the index that no user may see", ErrPartialView, shown, open, elevatedRead))
+	seen, total, err := v.compare(ctx, c, call)
+	if err != nil || seen == total {
+		return err
+	}
+	return call.wrap(fmt.Errorf("%w, which has permission filters: no reply shows that this client reads elevated (of restricted documents %d came with elevated read, %d without), "+
+		"and it counts %d documents, the statistics %d; use an identity of a role with the permission %s, and keep one document in the index that no user may see; "+
+		"or try again when the statistics, which lag some minutes, show all writes", ErrPartialView, shown, open, seen, total, elevatedRead))
+}
+
+// compare returns the number of documents that v sees and the number in the statistics of the index. If they are
+// equal, nothing is hidden from v, whether its reads are elevated or not: the index is empty, or has only documents
+// that are open to all. If they differ, documents may be hidden, or the statistics lag behind writes, so it compares
+// again for up to statisticsLag, and then returns the last numbers. Fewer documents in the statistics are no proof.
+//
+// It assumes what the service does not document: that permissions do not trim the statistics, which are no query, and
+// that no hidden documents were added so recently that the statistics lack them.
+func (v *view) compare(ctx context.Context, c *Client, call call) (seen, total int64, err error) {
+	reading := call
+	reading.needs = manageIndexes
+	for began, pause := time.Now(), firstLookPause; ; pause = min(2*pause, longestLookPause) {
+		if seen, err = v.count(ctx, c, Filter{}, call); err != nil {
+			return 0, 0, err
+		}
+		stats, err := read[models.IndexStatistics](ctx, v.conn, "/indexes"+quoted(v.index.Name)+"/search.stats", reading, "documentCount")
+		switch {
+		case answered(err, http.StatusUnauthorized, http.StatusForbidden):
+			return 0, 0, call.wrap(fmt.Errorf("%w, which has permission filters: its statistics were refused; grant the role %q or use an admin key: %w", ErrPartialView, manageIndexes.role(), err))
+		case err != nil:
+			return 0, 0, err
+		}
+		if total = stats.DocumentCount; seen == total || time.Since(began)+pause > statisticsLag {
+			return seen, total, nil
+		}
+		if err := sleep.For(ctx, pause); err != nil {
+			return 0, 0, call.wrap(err)
+		}
+	}
 }
 
 // restricted returns the filter for documents that are not open to all.
