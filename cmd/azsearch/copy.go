@@ -212,8 +212,9 @@ func (l *copying) openBoth(from, to *definitions.Definition, fields []string) (e
 }
 
 // open opens both indexes. It creates the target if that does not exist, and returns an error if the target has
-// documents but neither -overwrite nor a resumed -resume file allows it.
-func (l *copying) open(ctx context.Context, target *connect.Service) error {
+// documents but neither -overwrite nor a resumed -resume file allows it. A target that it created and refuses is
+// deleted again.
+func (l *copying) open(ctx context.Context, target *connect.Service) (err error) {
 	from, to := l.names[0], l.names[1]
 	if from == to && l.service.Endpoint() == target.Endpoint() {
 		return errors.New("FROM and TO are the same index: choose another TO, or another service with -to-endpoint")
@@ -222,7 +223,6 @@ func (l *copying) open(ctx context.Context, target *connect.Service) error {
 	if text := l.String("filter"); text != "" {
 		filter = search.RawFilter(text)
 	}
-	var err error
 	x, definition, err := openIndex(ctx, l.service, from, filter, nil)
 	if err != nil {
 		return err
@@ -250,7 +250,14 @@ func (l *copying) open(ctx context.Context, target *connect.Service) error {
 			return err
 		}
 		created.Name = to
-		_, err = target.CreateIndex(ctx, *created, nil)
+		var made models.SearchIndex
+		if made, err = target.CreateIndex(ctx, *created, nil); err == nil {
+			defer func() {
+				if err != nil {
+					err = errors.Join(err, target.Withdraw(ctx, made))
+				}
+			}()
+		}
 	}
 	if err != nil {
 		return connect.Failed(err)

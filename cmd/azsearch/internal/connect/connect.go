@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -19,6 +20,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -193,3 +195,18 @@ func (e *commandError) Error() string {
 }
 
 func (e *commandError) Unwrap() error { return e.error }
+
+// Withdraw deletes an index that was just created, unless it was changed since.
+func (s *Service) Withdraw(ctx context.Context, made models.SearchIndex) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	opts := &search.DeleteIndexOptions{}
+	if made.ETag != "" {
+		etag := azcore.ETag(made.ETag)
+		opts.IfMatch = &etag
+	}
+	if err := s.DeleteIndex(ctx, made.Name, opts); err != nil {
+		return fmt.Errorf("index %s was created, is not used, and could not be deleted again: %w", made.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+const guardedFields = `"permissionFilterOption":"enabled","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},
+	{"name":"c","type":"Edm.String","filterable":true},{"name":"users","type":"Collection(Edm.String)","filterable":true,"permissionFilter":"userIds"}]}`
+
+// privileged is an emulator that a session uses with every right: a proxy replaces its key by a token.
+func privileged(t *testing.T) (*emulator, *session) {
+	t.Helper()
+	testkit.Long(t)
+	e := startEmulator(t, "-quiet", "-any-token")
+	to, err := url.Parse(e.url)
+	require.NoError(t, err)
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		r.Out.Header.Del("Api-Key")
+		r.Out.Header.Set("Authorization", "Bearer t")
+	}})
+	t.Cleanup(proxy.Close)
+	return e, newSession(t, proxy.URL, nil)
+}
+
+func guardedLines(open, hidden int) string {
+	var b strings.Builder
+	for i := range open + hidden {
+		users := "all"
+		if i >= open {
+			users = "alice"
+		}
+		fmt.Fprintf(&b, `{"id":"%d","c":"XX","users":[%q]}`+"\n", i, users)
+	}
+	return b.String()
+}
+
+// TestPrivilegedCommandsAreNotRefused: no document of these indexes shows that reads are elevated.
+func TestPrivilegedCommandsAreNotRefused(t *testing.T) {
+	_, s := privileged(t)
+	for name, documents := range map[string]string{"none": "", "open": guardedLines(3, 0), "some": guardedLines(3, 2)} {
+		s.write(name+".json", `{"name":"`+name+`",`+guardedFields)
+		s.write(name+".jsonl", documents)
+		got := s.run("load", "-create", name+".json", "-quiet", name+".jsonl")
+		require.Zero(t, got.code, got.stderr)
+		n := strings.Count(documents, "\n")
+		got = s.run("copy", name, name+"2")
+		assert.Zero(t, got.code, got.stderr)
+		assert.Contains(t, got.stderr, fmt.Sprintf("%d documents of %d are in", n, n))
+		got = s.run("export", "-quiet", name)
+		assert.Zero(t, got.code, got.stderr)
+		assert.Equal(t, n, strings.Count(got.stdout, "\n"), got.stdout)
+	}
+}
+
+func TestCopyThatIsRefusedLeavesNoIndex(t *testing.T) {
+	testkit.Long(t)
+	e := startEmulator(t, "-quiet")
+	s := newSession(t, e.url, map[string]string{"guarded.json": `{"name":"any",` + guardedFields, "plain.json": strings.Replace(`{"name":"plain",`+guardedFields, "enabled", "disabled", 1), "a.jsonl": guardedLines(3, 0)})
+	require.Zero(t, s.run("load", "-create", "plain.json", "-quiet", "a.jsonl").code)
+	got := s.run("copy", "-create", "guarded.json", "plain", "new")
+	assert.Equal(t, 3, got.code)
+	assert.Contains(t, got.stderr, "elevated read was refused")
+	status, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/indexes('new')", searchtest.AdminKey, "")
+	assert.Equal(t, http.StatusNotFound, status, body)
+}
