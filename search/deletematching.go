@@ -83,8 +83,12 @@ func DeleteMatching(ctx context.Context, c *Client, keyField string, filter Filt
 			}
 		}
 		shown := len(found) - len(fresh)
-		if int64(len(deleted))+count-int64(shown) > mostMatching {
-			return deleted, call.wrap(fmt.Errorf("%d documents match, the limit is %d; repair.DeleteWhere deletes any number, and gives a receipt", int64(len(deleted))+count-int64(shown), mostMatching))
+		total := int64(len(deleted)) + count - int64(shown)
+		if err := wholeindex.Checked(ctx, total, found); err != nil {
+			return deleted, call.wrap(err)
+		}
+		if total > mostMatching {
+			return deleted, call.wrap(fmt.Errorf("%d documents match, the limit is %d; repair.DeleteWhere deletes any number, and gives a receipt", total, mostMatching))
 		}
 		if len(fresh) > 0 {
 			result, err := DeleteDocumentsByKey(ctx, c, keyField, fresh, nil)

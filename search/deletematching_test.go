@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/wholeindex"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -90,6 +91,21 @@ func TestDeleteMatchingDeletesWhatBeginsToMatch(t *testing.T) {
 		require.ErrorContains(t, err, "1 of the 4 documents that were deleted still match, written again or shown late")
 		assert.Equal(t, []string{"00000", "00001", "soon", "late"}, deleted, "what was written again is not deleted again")
 	})
+}
+
+func TestDeleteMatchingEndsWithItsCheck(t *testing.T) {
+	srv, client := chunks(t, nil, 5, "a.pdf")
+	wrong := errors.New("too many")
+	var counted int64
+	deleted, err := search.DeleteMatching(wholeindex.Before(t.Context(), func(n int64, keys []string) error {
+		counted = n
+		assert.Len(t, keys, 5)
+		return wrong
+	}), client, "id", search.Eq("source", "a.pdf"))
+	require.ErrorIs(t, err, wrong)
+	assert.EqualValues(t, 5, counted)
+	assert.Empty(t, deleted)
+	assert.Len(t, srv.DocumentKeys("chunks"), 6, "one does not match")
 }
 
 func TestDeleteMatchingRefusesTooMany(t *testing.T) {

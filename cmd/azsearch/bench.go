@@ -202,3 +202,12 @@ func (c *serviceCall) benchResult(runs []trial.Run, best trial.Run, size int) er
 	}
 	return c.say("\n%s", trial.Options(best.Setting, size))
 }
+
+func keyField(fields []models.SearchField) string {
+	for _, f := range fields {
+		if f.Key != nil && *f.Key {
+			return f.Name
+		}
+	}
+	return ""
+}

@@ -17,7 +17,6 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/repair"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -29,7 +28,7 @@ func newDeleteCommand(stdout, stderr io.Writer) *cli.Command {
 		Description: `Without -yes nothing is deleted: the command counts the matching documents and prints some keys.
 The receipt has the number of deleted documents, the time of a last query that found no match,
 and the digest of the keys. If the key field is not filterable and sortable, at most 1000
-documents are deleted, and the count leaves out documents hidden by permissions.
+documents are deleted.
 
    azsearch delete hotels -filter "country eq 'XX'"
    azsearch delete hotels -filter "country eq 'XX'" -yes
@@ -85,6 +84,9 @@ type deletion struct {
 	limited bool // the key field is not filterable and sortable: search.DeleteMatching deletes
 }
 
+// errMoreMatch stops search.DeleteMatching before it deletes more than were counted.
+var errMoreMatch = errors.New("more documents match than were counted, so no more were deleted; run it again")
+
 // count returns a receipt with the number of matching documents and some of their keys. It deletes nothing.
 func (d *deletion) count(ctx context.Context) (repair.Receipt, error) {
 	rows, err := search.NewRows(d.client, &search.RowsOptions{Filter: d.filter})
@@ -96,54 +98,39 @@ func (d *deletion) count(ctx context.Context) (repair.Receipt, error) {
 		return receipt, err
 	}
 	d.limited = true
-	index, err := d.service.GetIndex(ctx, d.args[0], nil)
-	if err != nil {
-		return receipt, err
-	}
-	field := keyField(index.Fields)
-	page, err := search.NewSearchPager[map[string]json.RawMessage](d.client, "", &search.SearchOptions{
-		Filter: d.filter, Select: []string{field}, Top: new(100), IncludeTotalCount: true,
-	}).NextPage(ctx)
-	if err != nil {
-		return receipt, err
-	}
 	if receipt.Total, err = d.total(ctx); err != nil {
 		return receipt, err
 	}
-	receipt.Matched = int64(len(page.Results))
-	if page.Count != nil {
-		receipt.Matched = *page.Count
+	counted := errors.New("counted")
+	_, err = search.DeleteMatching(keyrange.Before(ctx, func(n int64, keys []string) error {
+		receipt.Matched, receipt.Keys = n, keys[:min(len(keys), 100)]
+		return counted
+	}), d.client, "", d.filter)
+	if errors.Is(err, counted) {
+		err = nil
 	}
-	for _, r := range page.Results {
-		var key string
-		if err := json.Unmarshal(r.Document[field], &key); err != nil {
-			return receipt, err
-		}
-		receipt.Keys = append(receipt.Keys, key)
-	}
-	return receipt, nil
+	return receipt, err
 }
 
 func (d *deletion) total(ctx context.Context) (int64, error) { return keyrange.Count(ctx, d.client) }
-
-func keyField(fields []models.SearchField) string {
-	for _, f := range fields {
-		if f.Key != nil && *f.Key {
-			return f.Name
-		}
-	}
-	return ""
-}
 
 // delete deletes the n matching documents.
 func (d *deletion) delete(ctx context.Context, n int64) (r repair.Receipt, err error) {
 	if d.limited {
 		r = repair.Receipt{Began: time.Now(), Matched: n}
-		r.Keys, err = search.DeleteMatching(ctx, d.client, "", d.filter)
+		r.Keys, err = search.DeleteMatching(keyrange.Before(ctx, func(now int64, _ []string) error {
+			if now > n {
+				return fmt.Errorf("%w: %s match, after a count of %d", errMoreMatch, documentCount(now), n)
+			}
+			return nil
+		}), d.client, "", d.filter)
 		if r.Deleted, r.Ended = int64(len(r.Keys)), time.Now(); err == nil {
 			r.NoneLeftAt = r.Ended
 		}
 		r.Unsent = max(0, n-r.Deleted)
+		if errors.Is(err, errMoreMatch) {
+			return r, failed(err)
+		}
 		return r, answered(err)
 	}
 	rows, err := search.NewRows(d.client, &search.RowsOptions{Filter: d.filter})

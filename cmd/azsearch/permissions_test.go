@@ -76,3 +76,19 @@ func TestCopyThatIsRefusedLeavesNoIndex(t *testing.T) {
 	status, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/indexes('new')", searchtest.AdminKey, "")
 	assert.Equal(t, http.StatusNotFound, status, body)
 }
+
+// TestExpectCountsHiddenDocuments: the key is not filterable, so that search.DeleteMatching deletes.
+func TestExpectCountsHiddenDocuments(t *testing.T) {
+	_, s := privileged(t)
+	s.write("permk.json", `{"name":"permk",`+strings.Replace(guardedFields, `"filterable":true,"sortable":true`, `"filterable":false,"sortable":false`, 1))
+	s.write("permk.jsonl", guardedLines(5, 2))
+	got := s.run("load", "-create", "permk.json", "-quiet", "permk.jsonl")
+	require.Zero(t, got.code, got.stderr)
+	got = s.run("delete", "permk", "-filter", "c eq 'XX'", "-yes", "-expect", "5", "-json")
+	assert.Equal(t, 1, got.code, got.stdout)
+	assert.Contains(t, got.stderr, "7 documents match, -expect is 5: nothing was deleted")
+	assert.Contains(t, got.stdout, `"matched": 7`)
+	got = s.run("delete", "permk", "-filter", "c eq 'XX'", "-yes", "-expect", "7", "-json")
+	assert.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stdout, `"deleted": 7`)
+}

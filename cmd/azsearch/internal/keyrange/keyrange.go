@@ -101,6 +101,12 @@ func (x *Index) KeyOf(document json.RawMessage) (string, error) { return x.key.G
 // Whole returns a context for reading all documents: where permissions hide some, requests are elevated, or fail.
 func Whole(ctx context.Context) context.Context { return wholeindex.Require(ctx) }
 
+// Before returns a context in which search.DeleteMatching calls check before each pass, and ends with its error: n is
+// the number of documents that it will have deleted then, or more if not all that match are in keys.
+func Before(ctx context.Context, check func(n int64, keys []string) error) context.Context {
+	return wholeindex.Before(ctx, check)
+}
+
 // Count returns the number of documents of an index, including those hidden by permissions. If it cannot count
 // these, it returns search.ErrPartialView.
 func Count(ctx context.Context, client *search.Client) (int64, error) {
