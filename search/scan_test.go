@@ -347,6 +347,46 @@ func TestScanThatWouldGoWrongStops(t *testing.T) {
 	}
 }
 
+// TestPageThatLacksResultsEndsAScan: it would be short, and look like the last one.
+func TestPageThatLacksResultsEndsAScan(t *testing.T) {
+	reads := map[string]func(*search.Client) error{
+		"Scan": func(c *search.Client) error { return second(scanKeys(t, c, &search.ScanOptions{KeyField: "hotelId"})) },
+		"Rows": func(c *search.Client) error {
+			rows, err := search.NewRows(c, &search.RowsOptions{KeyField: "hotelId"})
+			require.NoError(t, err)
+			for _, err := range rows.Scan(t.Context(), "", "") {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"Lookup": func(c *search.Client) error {
+			rows, err := search.NewRows(c, &search.RowsOptions{KeyField: "hotelId"})
+			require.NoError(t, err)
+			return second(rows.Lookup(t.Context(), []string{"a"}))
+		},
+		"DeleteMatching": func(c *search.Client) error {
+			return second(search.DeleteMatching(t.Context(), c, "hotelId", search.Eq("hotelId", "a")))
+		},
+	}
+	for name, read := range reads {
+		for text, page := range map[string]*http.Response{
+			"the reply is partial, HTTP 206":            response(206, `{"@odata.count":0,"value":[]}`),
+			"the reply covers 99.5 % of the index":      response(200, `{"@odata.count":0,"@search.coverage":99.5,"value":[]}`),
+			"the reply has an error beside its results": response(200, `{"@odata.count":0,"value":[],"error":{"message":"shard 3"}}`),
+			"": response(200, `{"@odata.count":0,"@search.coverage":100,"value":[],"error":null}`),
+		} {
+			err := read(newClient(t, replies(page)))
+			if text == "" {
+				require.NoError(t, err, name)
+				continue
+			}
+			require.ErrorContains(t, err, text, name)
+		}
+	}
+}
+
 func TestScanOptionsThatCannotBeAreRefused(t *testing.T) {
 	w := reply(200, emptyOK)
 	_, err := scanKeys(t, newClient(t, w), &search.ScanOptions{Filter: search.Eq("", 1), Select: []string{"?"}, KeyField: "a b", PageSize: 1001, After: "\xff"})

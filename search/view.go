@@ -215,7 +215,7 @@ func (v *view) restricted() Filter {
 	return Not(Or(open...))
 }
 
-// search returns the first page of a query.
+// search returns the first page of a query, which must be complete.
 func (v *view) search(ctx context.Context, c *Client, query *SearchOptions, call call) (*scanPage, error) {
 	body, err := query.body("", c.conn.apiVersion)
 	if err != nil {
@@ -225,6 +225,9 @@ func (v *view) search(ctx context.Context, c *Client, query *SearchOptions, call
 	page, err := searchPage[json.RawMessage](ctx, c, v.conn.url(c.docs+"/search.post.search"), body, call)
 	if err != nil {
 		return nil, err
+	}
+	if err := wholeindex.Page(page.StatusCode, page.Coverage, page.AdditionalProperties); err != nil {
+		return nil, call.wrap(fmt.Errorf("%w (request id %s)", err, page.RequestID))
 	}
 	return &page, nil
 }

@@ -139,11 +139,22 @@ func (x *Index) pages(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 		}
 		for skip := 0; skip < Paged; {
 			first := skip
-			for found, err := range search.Search[json.RawMessage](ctx, x.Client, "", &search.SearchOptions{Filter: x.filter, Select: x.selected(), Top: new(1000), Skip: skip}) {
-				if !yield(found.Document, err) || err != nil {
+			pager := search.NewSearchPager[json.RawMessage](x.Client, "", &search.SearchOptions{Filter: x.filter, Select: x.selected(), Top: new(1000), Skip: skip})
+			for pager.More() {
+				page, err := pager.NextPage(ctx)
+				if err == nil {
+					err = wholeindex.Page(page.StatusCode, page.Coverage, page.AdditionalProperties)
+				}
+				if err != nil {
+					yield(nil, err)
 					return
 				}
-				skip++
+				for _, found := range page.Results {
+					if !yield(found.Document, nil) {
+						return
+					}
+				}
+				skip += len(page.Results)
 			}
 			if skip-first < 1000 {
 				return
