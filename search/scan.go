@@ -80,7 +80,7 @@ type ScanOptions struct {
 // skip a key that equals another. Pages that are read ahead lack this protection (see ScanOptions.ReadAhead).
 //
 // Errors are those of Search and end the iteration. So does a page that the service calls partial: HTTP 206, a
-// coverage below 100, or an error beside the results. To resume, set ScanOptions.After to the key of the last returned
+// coverage below 100, or an error next to the results. To resume, set ScanOptions.After to the key of the last returned
 // document. ctx bounds each iteration. The iterator is safe for concurrent use.
 func Scan[T any](ctx context.Context, c *Client, opts *ScanOptions) iter.Seq2[T, error] {
 	if opts == nil {

@@ -372,9 +372,9 @@ func TestPageThatLacksResultsEndsAScan(t *testing.T) {
 	}
 	for name, read := range reads {
 		for text, page := range map[string]*http.Response{
-			"the reply is partial, HTTP 206":            response(206, `{"@odata.count":0,"value":[]}`),
-			"the reply covers 99.5 % of the index":      response(200, `{"@odata.count":0,"@search.coverage":99.5,"value":[]}`),
-			"the reply has an error beside its results": response(200, `{"@odata.count":0,"value":[],"error":{"message":"shard 3"}}`),
+			"the reply is partial, HTTP 206":             response(206, `{"@odata.count":0,"value":[]}`),
+			"the reply covers 99.5 % of the index":       response(200, `{"@odata.count":0,"@search.coverage":99.5,"value":[]}`),
+			"the reply has an error next to its results": response(200, `{"@odata.count":0,"value":[],"error":{"message":"shard 3"}}`),
 			"": response(200, `{"@odata.count":0,"@search.coverage":100,"value":[],"error":null}`),
 		} {
 			err := read(newClient(t, replies(page)))

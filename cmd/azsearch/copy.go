@@ -254,7 +254,7 @@ func (l *copying) open(ctx context.Context, target *connect.Service) (err error)
 		if made, err = target.CreateIndex(ctx, *created, nil); err == nil {
 			defer func() {
 				if err != nil {
-					err = errors.Join(err, target.Withdraw(ctx, made))
+					err = errors.Join(err, target.Withdraw(ctx, to, made.ETag))
 				}
 			}()
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // Page returns an error if the reply to a query says that it lacks results. It may have status 206, cover less than
-// 100 percent of the index (nil if it does not say), or have a member "error" beside its results. The error does not
+// 100 percent of the index (nil if it does not say), or have a member "error" next to its results. The error does not
 // quote that member, because the service may name documents in it.
 func Page(status int, coverage *float64, members map[string]json.RawMessage) error {
 	switch failed, has := members["error"]; {
@@ -16,7 +16,7 @@ func Page(status int, coverage *float64, members map[string]json.RawMessage) err
 	case coverage != nil && *coverage < 100:
 		return fmt.Errorf("results are missing: the reply covers %v %% of the index", *coverage)
 	case has && string(failed) != "null":
-		return errors.New("results are missing: the reply has an error beside its results")
+		return errors.New("results are missing: the reply has an error next to its results")
 	}
 	return nil
 }

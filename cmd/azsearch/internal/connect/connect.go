@@ -20,7 +20,6 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -196,17 +195,16 @@ func (e *commandError) Error() string {
 
 func (e *commandError) Unwrap() error { return e.error }
 
-// Withdraw deletes an index that was just created, unless it was changed since.
-func (s *Service) Withdraw(ctx context.Context, made models.SearchIndex) error {
+// Withdraw deletes an index that was just created, unless its definition has another ETag since.
+func (s *Service) Withdraw(ctx context.Context, index, etag string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	opts := &search.DeleteIndexOptions{}
-	if made.ETag != "" {
-		etag := azcore.ETag(made.ETag)
-		opts.IfMatch = &etag
+	if etag != "" {
+		opts.IfMatch = new(azcore.ETag(etag))
 	}
-	if err := s.DeleteIndex(ctx, made.Name, opts); err != nil {
-		return fmt.Errorf("index %s was created, is not used, and could not be deleted again: %w", made.Name, err)
+	if err := s.DeleteIndex(ctx, index, opts); err != nil {
+		return fmt.Errorf("index %s was created, is not used, and could not be deleted again: %w", index, err)
 	}
 	return nil
 }
