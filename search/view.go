@@ -172,8 +172,8 @@ func (v *view) prove(ctx context.Context, c *Client, call call) error {
 // that are open to all. If they differ, documents may be hidden, or the statistics lag behind writes, so it compares
 // again for up to statisticsLag, and then returns the last numbers. Fewer documents in the statistics prove nothing.
 //
-// It assumes what the service does not document: that permissions do not trim the statistics, which are not a query, and
-// that no hidden documents were added so recently that the statistics lack them.
+// It assumes what the service does not document: that permissions do not trim the statistics, which are not a query,
+// and that no hidden documents were added so recently that the statistics lack them.
 func (v *view) compare(ctx context.Context, c *Client, call call) (seen, total int64, err error) {
 	reading := call
 	reading.needs = manageIndexes
