@@ -153,8 +153,11 @@ func (c *serviceCall) plan(p *apply.Plan) error {
 			return err
 		}
 	}
-	return c.say("plan: %d in place, %d need a rebuild, %d refused, %d unchanged",
-		p.Count(apply.InPlace), p.Count(apply.Rebuild), p.Count(apply.Refused), p.Same)
+	if err := c.say("plan: %d in place, %d need a rebuild, %d refused, %d unchanged",
+		p.Count(apply.InPlace), p.Count(apply.Rebuild), p.Count(apply.Refused), p.Same); err != nil || p.Uncompared == 0 {
+		return err
+	}
+	return c.say("secrets of %s were not compared; apply -secrets writes them", definitionCount(p.Uncompared))
 }
 
 // change prints one change: green if in place, yellow if it needs a rebuild, red if refused.

@@ -255,15 +255,22 @@ func TestDowntimeIsAskedFor(t *testing.T) {
 
 func TestSecretsAreWrittenAgainOnlyWhenAskedFor(t *testing.T) {
 	service := applied(t)
+	literal := `{"name":"literal","type":"azureblob","credentials":{"connectionString":"AccountKey=S3CRET"},"container":{"name":"c"}}`
+	files := written(t, t.TempDir(), map[string]string{"datasources/literal.json": literal})
+	require.NoError(t, planOf(t, files, service).Run(t.Context(), service, func(*Step) {}))
 	live, err := definitions.Read(t.Context(), service)
 	require.NoError(t, err)
-	p, err := New(written(t, t.TempDir(), nil), live, environment, Options{Secrets: true})
+	unasked := planOf(t, files, service)
+	assert.Empty(t, unasked.Steps)
+	assert.Equal(t, 3, unasked.Uncompared)
+	p, err := New(files, live, environment, Options{Secrets: true})
 	require.NoError(t, err)
 	var names []string
 	for _, s := range p.Steps {
 		names = append(names, s.Name)
 	}
-	assert.Equal(t, []string{"rooms", "k"}, names)
+	assert.Equal(t, []string{"literal", "rooms", "k"}, names, "the secret of literal stands in its file")
+	assert.Zero(t, p.Uncompared)
 	assert.NoError(t, p.Run(t.Context(), service, func(*Step) {}))
 }
 

@@ -68,6 +68,8 @@ func (s *Step) Cost() Cost {
 type Plan struct {
 	Steps []Step `json:"steps"`
 	Same  int    `json:"same"` // number of definitions without changes
+	// Uncompared is the number of those that have secrets, which the service does not return.
+	Uncompared int `json:"secretsNotCompared,omitzero"`
 	// Extra names live definitions without a file, limited to kinds that have at least one file. Run leaves them
 	// alone.
 	Extra []string `json:"notInFiles,omitempty"`
@@ -122,12 +124,15 @@ func New(files, live definitions.Set, variables Variables, options Options) (*Pl
 				continue
 			}
 			step.add(changes, live)
-			if options.Secrets && len(d.Secrets) > 0 && len(step.Changes) == 0 {
+			if options.Secrets && len(step.Changes) == 0 && d.HasSecret() {
 				step.Changes = []Change{{Cost: InPlace, Reason: "its secrets are written again"}}
 			}
 		}
 		if len(step.Changes) == 0 {
 			p.Same++
+			if d.HasSecret() {
+				p.Uncompared++
+			}
 			continue
 		}
 		step.refuse(after, files, live, p)

@@ -59,6 +59,18 @@ func secret(path []string, value []byte) bool {
 	return wire.Secret(name)
 }
 
+// HasSecret reports whether the definition has a secret, as a placeholder or literally. The service returns no secrets,
+// so they cannot be compared.
+func (d *Definition) HasSecret() bool {
+	found := len(d.Secrets) > 0
+	rewrite(d.JSON, nil, func(path []string, value []byte) []byte {
+		text, is := wire.Unquote(value)
+		found = found || is && text != "<unchanged>" && text != "<redacted>" && secret(path, value) // these two stand for none
+		return value
+	})
+	return found
+}
+
 // Expand returns the definition with its placeholders replaced by the values of lookup. The error lists all
 // variables without a value. A placeholder must be the whole string: in "a${B}" nothing is replaced.
 func (d *Definition) Expand(lookup func(variable string) (value string, ok bool)) (json.RawMessage, error) {
