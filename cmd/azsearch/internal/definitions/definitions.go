@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/internal/disk"
@@ -184,7 +185,8 @@ func openFile(k *Kind, path string) (Definition, error) {
 func parse(k *Kind, content []byte) (Definition, error) {
 	d := Definition{Kind: k}
 	if at, ok := wire.Check(content); !ok {
-		return d, fmt.Errorf("not JSON at byte %d", at)
+		before := string(content[:at])
+		return d, fmt.Errorf("not JSON at line %d, column %d", strings.Count(before, "\n")+1, utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])+1)
 	}
 	var members []byte
 	err := wire.EachMember(content, func(name, value []byte) bool {

@@ -152,13 +152,13 @@ func TestPermissionFiltersAreReadInEveryVersion(t *testing.T) {
 func TestFileThatIsNoDefinitionIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
-		"indexes/a.json": `{"name":"a"`, "indexes/b.json": `{"fields":[]}`, "indexes/c.json": "\ufeff" + `{"name":"c","@odata.etag":"x"}`, "indexes/d.json": `{"name":"c"}`, "indexes/notes.txt": "x", "other/c.json": "{}",
+		"indexes/a.json": "\ufeff{\r\n \"name\":\"ä\",}", "indexes/b.json": `{"fields":[]}`, "indexes/c.json": "\ufeff" + `{"name":"c","@odata.etag":"x"}`, "indexes/d.json": `{"name":"c"}`, "indexes/notes.txt": "x", "other/c.json": "{}",
 	} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
 	_, err := Open(dir)
-	for _, says := range []string{"a.json: not JSON", "b.json: the definition has no name", "d.json: index \"c\" is also defined in another file"} {
+	for _, says := range []string{"a.json: not JSON at line 2, column 13", "b.json: the definition has no name", "d.json: index \"c\" is also defined in another file"} {
 		assert.ErrorContains(t, err, says)
 	}
 	assert.Equal(t, 3, strings.Count(err.Error(), ".json"))
