@@ -105,6 +105,9 @@ func runApply(ctx context.Context, c *serviceCall) error {
 	case c.Bool("drift"):
 		return exit.With(exit.Different, fmt.Errorf("the service differs from the files in %s", definitionCount(differs)))
 	case !c.Bool("yes"):
+		if err := plan.Check(); err != nil { // -yes would refuse it
+			return exit.With(exit.Different, err)
+		}
 		return exit.With(exit.Different, fmt.Errorf("nothing was changed: add -yes to carry out the plan for %s", definitionCount(differs)))
 	}
 	return plan.Run(ctx, c.service, func(s *apply.Step) {
@@ -142,7 +145,10 @@ func (c *serviceCall) plan(p *apply.Plan) error {
 		if err := c.say("%s (%s/)", s, s.Folder); err != nil {
 			return err
 		}
-		for _, change := range s.Changes {
+		for j, change := range s.Changes {
+			if slices.ContainsFunc(s.Changes[j+1:], func(later apply.Change) bool { return later.Do == change.Do }) {
+				change.Do = "" // it follows the last change that it is for
+			}
 			if err := c.change(s, change); err != nil {
 				return err
 			}

@@ -48,7 +48,7 @@ index "rooms" (indexes/)
 data source "more" (datasources/)
   in place         create it
 plan: 3 in place, 0 need a rebuild, 0 refused, 1 unchanged
-`+uncompared, "azsearch: nothing was changed: add -yes to carry out the plan for 3 definitions\n"}, got)
+` + uncompared, "azsearch: nothing was changed: add -yes to carry out the plan for 3 definitions\n"}, got)
 	got = s.run("apply", "-yes", "defs")
 	assert.Zero(t, got.code, got.stderr)
 	assert.Contains(t, got.stdout, "created synonym map \"cities\"\nchanged index \"rooms\"\ncreated data source \"more\"\n")
@@ -66,10 +66,18 @@ plan: 3 in place, 0 need a rebuild, 0 refused, 1 unchanged
 	}
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &plan))
 	assert.Equal(t, "needs a rebuild", plan.Steps[0].Changes[0].Cost)
+	refused := "azsearch: nothing was changed: index \"rooms\" needs a rebuild: define it as indexes/rooms-2.json; see the plan, or apply single files\n"
+	got = s.run("apply", "defs")
+	assert.Equal(t, 2, got.code)
+	assert.Equal(t, refused, got.stderr, "it does not advise -yes")
 	got = s.run("apply", "-yes", "defs")
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.stdout, "  needs a rebuild  fields/stars.type: \"Edm.Int64\" → \"Edm.Double\" (the type of a field is fixed)\n                   define it as indexes/rooms-2.json")
-	assert.Equal(t, "azsearch: nothing was changed: index \"rooms\" needs a rebuild; see the plan, or apply single files\n", got.stderr)
+	assert.Equal(t, refused, got.stderr)
+	one := s.file("defs/indexes/rooms.json")
+	s.write("defs/indexes/rooms.json", strings.Replace(one, `"type": "Edm.String"`, `"type": "Edm.Int32"`, 1))
+	assert.Equal(t, 1, strings.Count(s.run("apply", "defs").stdout, "define it as indexes/rooms-2.json"), "once for two changes")
+	s.write("defs/indexes/rooms.json", one)
 	assert.Equal(t, "wrote 1 of 4 definitions to defs\n", s.run("pull", "defs").stdout)
 
 	e.call(t, http.DefaultClient, http.MethodDelete, "/synonymmaps('cities')", searchtest.AdminKey, "")
@@ -131,6 +139,7 @@ func TestApplyFillsTheIndexThatAnAliasMovesTo(t *testing.T) {
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.stdout, `(index "hotels-2" is created by this plan, and empty)`)
 	assert.Contains(t, got.stdout, `apply -fill fills it from "hotels-1"`)
+	assert.Contains(t, s.run("apply", "defs").stderr, `alias "hotels" needs a rebuild: add -fill`)
 	got = s.run("apply", "-fill", "defs")
 	assert.Equal(t, 2, got.code, "it is a plan")
 	assert.Contains(t, got.stdout, `("hotels-2" is filled from "hotels-1" first)`)

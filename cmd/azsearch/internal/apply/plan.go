@@ -47,6 +47,7 @@ type Step struct {
 	// none.
 	Fill string `json:"fillFrom,omitempty"`
 
+	instead    string // short advice if the plan cannot be carried out because of this step, "" for none
 	definition *definitions.Definition
 	etag       string // of the live definition that was compared; "" if there was none
 }
@@ -171,6 +172,7 @@ func (s *Step) add(changes search.IndexChanges, live definitions.Set) {
 			change.Do = "delete it and apply again"
 			if s.definition.Kind == definitions.Indexes {
 				change.Cost, change.Do = Rebuild, rebuildBy(s.Name, live)
+				s.instead = fmt.Sprintf(": define it as indexes/%s.json", Next(s.Name, live))
 			}
 		case search.ChangeInPlace:
 			if c.New == nil && s.definition.Kind != definitions.Indexes {
@@ -247,6 +249,7 @@ func (p *Plan) emptyTargets(files, live definitions.Set) {
 			}
 			s.fill(live.Find(definitions.Indexes, old), next)
 		case there == nil:
+			s.instead = ": add -fill"
 			s.block(Rebuild, fmt.Sprintf("index %q is created by this plan, and empty", target),
 				fmt.Sprintf("apply -fill fills it from %q while no program writes; or apply indexes/%s.json alone, fill the index with azsearch load, then apply the alias; %q serves until then", old, target, old))
 		}

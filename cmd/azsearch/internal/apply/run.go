@@ -23,7 +23,7 @@ func (p *Plan) Check() error {
 		s := &p.Steps[i]
 		switch cost := s.Cost(); {
 		case cost != InPlace:
-			errs = append(errs, fmt.Errorf("%s %s", s, map[Cost]string{Rebuild: "needs a rebuild", Refused: "is refused"}[cost]))
+			errs = append(errs, fmt.Errorf("%s %s%s", s, map[Cost]string{Rebuild: "needs a rebuild", Refused: "is refused"}[cost], map[Cost]string{Rebuild: s.instead}[cost]))
 		case s.Downtime && !p.options.Downtime:
 			errs = append(errs, fmt.Errorf("%s would be offline for some seconds: add -downtime", s))
 		}
