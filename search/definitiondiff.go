@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/internal/refusal"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/indexers"
 	"github.com/go-azsearch/azsearch/models/knowledge"
@@ -18,8 +19,8 @@ type Definition interface {
 }
 
 // DiffDefinition is DiffIndex for all other definitions: it lists the changes from before to after, and the cost of
-// each. Nothing is sent. If after lacks a member, and before has the value that the service fills in, that is not a
-// change. A change of kind ChangeNeedsReset is made in place, but documents that are already indexed show it only
+// each. Nothing is sent. A missing member equals the value that the service fills in; a skill without a name is compared
+// with the one at its place. A change of kind ChangeNeedsReset is made in place, but documents that are already indexed show it only
 // after an indexer has read them again, following IndexerClient.ResetIndexer or ResetSkills. If the documentation of
 // the service does not say that a member can be changed, the change counts as a rebuild: the definition must be
 // deleted and created. Changes of unknown members count as in place.
@@ -39,6 +40,7 @@ func DiffDefinition[T Definition](before, after T) (IndexChanges, error) {
 		}
 		delete(*x.tree, "@odata.etag")
 		prune(*x.tree)
+		completeOther(*x.tree)
 	}
 	rules := costs[fmt.Sprintf("%T", before)]
 	for _, name := range memberNames(d.before, d.after) {
@@ -50,11 +52,26 @@ func DiffDefinition[T Definition](before, after T) (IndexChanges, error) {
 	return d.changes, nil
 }
 
-// filledIn reports whether a change only removes a value that the service fills in.
+// completeOther adds the members that the service fills in to a skillset or an indexer.
+func completeOther(o jsonObject) {
+	for i, s := range entriesOf(o["skills"]) {
+		typ, _ := s["@odata.type"].(string)
+		fillMissing(s, refusal.FilledInSkill(i, typ))
+	}
+	if schedule, is := o["schedule"].(jsonObject); is {
+		fillMissing(schedule, refusal.FilledIn("schedule"))
+	}
+	for _, list := range []string{"fieldMappings", "outputFieldMappings"} {
+		for _, m := range entriesOf(o[list]) {
+			fillMissing(m, jsonObject{"targetFieldName": m["sourceFieldName"]})
+		}
+	}
+}
+
+// filledIn reports whether a change only removes a value that the service fills in anywhere.
 func filledIn(c IndexChange) bool {
 	old := string(c.Old)
-	return strings.Contains(c.Path, ".createdResources") ||
-		c.New == nil && (old == "false" || old == "{}" || old == `"/document"` && strings.HasSuffix(c.Path, ".context"))
+	return strings.Contains(c.Path, ".createdResources") || c.New == nil && (old == "false" || old == "{}")
 }
 
 // cost is the cost of changes at or below a path. "*" stands for any prefix of a name.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -69,4 +70,37 @@ func TestChangesOfDefinitionsSayWhatTheyCost(t *testing.T) {
 	assert.Equal(t, []string{"indexes: in place"}, changed(t, models.Alias{Name: "a", Indexes: []string{"a1"}}, func(x *models.Alias) { x.Indexes = []string{"a2"} }))
 	base := knowledge.Base{Name: "a", Sources: []knowledge.SourceReference{{Name: "b"}}}
 	assert.Equal(t, []string{"name: needs a rebuild", "outputMode: in place"}, changed(t, base, func(x *knowledge.Base) { x.Name, x.OutputMode = "z", "answerSynthesis" }))
+}
+
+// TestWhatTheServiceFillsInIsNoChange compares what was sent with what the service returns, in both directions.
+func TestWhatTheServiceFillsInIsNoChange(t *testing.T) {
+	text := []skills.Input{{Name: "text", Source: "/document/content"}}
+	sent := skills.Skillset{Name: "k", Skills: []skills.Skill{skills.OCR{Inputs: text}, skills.LanguageDetection{Inputs: text}}}
+	same := func(x *skills.Skillset) {
+		x.Skills = []skills.Skill{
+			skills.OCR{Name: "#1", Context: "/document", DefaultLanguageCode: "en", LineEnding: "Space", DetectOrientation: new(true), Inputs: text},
+			skills.LanguageDetection{Name: "#2", Context: "/document", Inputs: text},
+		}
+	}
+	returned := sent
+	same(&returned)
+	assert.Empty(t, changed(t, sent, same))
+	assert.Empty(t, changed(t, returned, func(x *skills.Skillset) { x.Skills = sent.Skills }))
+	assert.Equal(t, []string{"skills/#1.defaultLanguageCode: needs a reset", "skills/#2.context: needs a reset"}, changed(t, returned, func(x *skills.Skillset) {
+		x.Skills = []skills.Skill{skills.OCR{DefaultLanguageCode: "de", Inputs: text}, skills.LanguageDetection{Context: "/document/pages/*", Inputs: text}}
+	}))
+	assert.Equal(t, []string{"skills/#1.lineEnding: needs a reset"}, changed(t, skills.Skillset{Name: "k", Skills: []skills.Skill{skills.OCR{LineEnding: "LineFeed"}}}, func(x *skills.Skillset) {
+		x.Skills = []skills.Skill{skills.OCR{}}
+	}), "the default comes back")
+
+	first := time.Time{}
+	indexer := indexers.Indexer{Name: "i", Schedule: &indexers.Schedule{Interval: "PT1H"}, FieldMappings: []indexers.FieldMapping{{SourceFieldName: "a"}}}
+	filled := func(x *indexers.Indexer) {
+		x.Schedule = &indexers.Schedule{Interval: "PT1H", StartTime: &first}
+		x.FieldMappings = []indexers.FieldMapping{{SourceFieldName: "a", TargetFieldName: "a"}}
+	}
+	assert.Empty(t, changed(t, indexer, filled))
+	assert.Equal(t, []string{"fieldMappings: needs a reset"}, changed(t, indexer, func(x *indexers.Indexer) {
+		x.FieldMappings = []indexers.FieldMapping{{SourceFieldName: "a", TargetFieldName: "b"}}
+	}))
 }

@@ -160,8 +160,10 @@ func completeField(f jsonObject, below bool) {
 }
 
 // fillDefaults sets missing members to the defaults of a type.
-func fillDefaults(o jsonObject, typ string) {
-	for name, value := range serviceDefaults[typ] {
+func fillDefaults(o jsonObject, typ string) { fillMissing(o, serviceDefaults[typ]) }
+
+func fillMissing(o, defaults jsonObject) {
+	for name, value := range defaults {
 		if o[name] == nil {
 			o[name] = value
 		}

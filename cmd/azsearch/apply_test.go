@@ -218,3 +218,31 @@ func TestCountsOfCommandsAreOfTheWholeIndex(t *testing.T) {
 	_, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/aliases('hotels')", searchtest.AdminKey, "")
 	assert.Contains(t, body, `"hotels-1"`)
 }
+
+// TestSecondApplyHasNothingToDo has members that the service fills in, in each kind of definition that has some.
+func TestSecondApplyHasNothingToDo(t *testing.T) {
+	e := startEmulator(t, "-quiet")
+	s := newSession(t, e.url, nil)
+	s.write("defs/indexes/hotels.json", hotelFields)
+	s.write("defs/datasources/blobs.json", `{"name":"blobs","type":"azureblob","credentials":{"connectionString":"AccountKey=S3CRET"},"container":{"name":"c"}}`)
+	skill := func(typ, input, output string) string {
+		return `{"@odata.type":"#Microsoft.Skills.` + typ + `","inputs":[{"name":"` + input + `","source":"/document/content"}],"outputs":[{"name":"` + output + `"}]}`
+	}
+	s.write("defs/skillsets/words.json", `{"name":"words","skills":[`+strings.Join([]string{
+		skill("Vision.OcrSkill", "image", "text"), skill("Vision.ImageAnalysisSkill", "image", "tags"), skill("Text.KeyPhraseExtractionSkill", "text", "keyPhrases"),
+		skill("Text.LanguageDetectionSkill", "text", "languageCode"), skill("Text.V3.EntityRecognitionSkill", "text", "persons"),
+	}, ",")+`]}`)
+	s.write("defs/indexers/feed.json", `{"name":"feed","dataSourceName":"blobs","targetIndexName":"hotels","skillsetName":"words","schedule":{"interval":"PT2H"},
+		"parameters":{"maxFailedItems":1},"fieldMappings":[{"sourceFieldName":"name"}],"outputFieldMappings":[{"sourceFieldName":"/document/keyPhrases","targetFieldName":"tags"}]}`)
+	got := s.run("apply", "-yes", "defs")
+	require.Zero(t, got.code, got.stderr+got.stdout)
+	got = s.run("apply", "defs")
+	assert.Zero(t, got.code, got.stdout)
+	assert.Contains(t, got.stdout, "plan: 0 in place, 0 need a rebuild, 0 refused, 4 unchanged\n")
+	assert.Zero(t, s.run("apply", "-drift", "defs").code)
+
+	s.write("defs/skillsets/words.json", strings.Replace(s.file("defs/skillsets/words.json"), `"inputs"`, `"lineEnding":"LineFeed","inputs"`, 1))
+	got = s.run("apply", "defs")
+	assert.Contains(t, got.stdout, `skills/#1.lineEnding: "Space" → "LineFeed"`)
+	assert.Contains(t, got.stdout, "plan: 1 in place", "and no other change")
+}

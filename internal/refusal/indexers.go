@@ -43,11 +43,7 @@ func Indexer(definition json.RawMessage, others Others) (l faults, err error) {
 	l.parameters(&x)
 	var enriched skillset
 	known := others.read("skillsets", x.SkillsetName, &enriched)
-	for i := range enriched.Skills {
-		if k := &enriched.Skills[i]; k.Context == "" {
-			k.Context = "/document"
-		}
-	}
+	complete(enriched.Skills)
 	tree := treeOf(enriched.Skills)
 	l.mappings(&x, "fieldMappings", x.FieldMappings, others, func(mapping) string { return "" })
 	l.mappings(&x, "outputFieldMappings", x.OutputFieldMappings, others, func(m mapping) string {

@@ -1,6 +1,6 @@
 // Package refusal is for the client and for its emulator: it predicts what the service refuses in definitions of data
-// sources, skillsets and indexers. Both use it, so that a definition that passes in a test also passes the check before
-// a deployment. It works on JSON and depends on neither of them.
+// sources, skillsets and indexers, and what it fills in. Both use it, so that a definition that passes in a test also
+// passes the check before a deployment. It works on JSON and depends on neither of them.
 //
 // The rules are those of the documentation and of recorded refusals. Fault.Service is empty if the service accepts a
 // definition but an indexer run fails.

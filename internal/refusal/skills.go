@@ -92,14 +92,7 @@ func Skillset(definition json.RawMessage, others Others) (l faults, err error) {
 		return nil, err
 	}
 	l.name("Skillset", s.Name)
-	for i := range s.Skills { // defaults as set by the service
-		if k := &s.Skills[i]; k.Name == "" {
-			k.Name = "#" + strconv.Itoa(i+1)
-		}
-		if k := &s.Skills[i]; k.Context == "" {
-			k.Context = "/document"
-		}
-	}
+	complete(s.Skills)
 	tree := treeOf(s.Skills)
 	l.names(s.Skills)
 	for i := range s.Skills {

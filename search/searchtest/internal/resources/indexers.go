@@ -47,7 +47,7 @@ var indexerShape = shape.Shape{
 		shape.Flag("disabled"),
 		shape.ObjectOf("schedule", &shape.Shape{TypeName: "IndexingSchedule", Members: []shape.Property{
 			shape.Text("interval").Must(),
-			shape.Text("startTime").Or("0001-01-01T00:00:00Z"),
+			shape.Text("startTime").Or(refusal.FilledIn("schedule")["startTime"]),
 		}}),
 		shape.ObjectOf("parameters", &shape.Shape{TypeName: "IndexingParameters", Members: []shape.Property{
 			shape.Whole("batchSize").Within(1, 1<<31-1),

@@ -2,7 +2,6 @@ package resources
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
@@ -110,26 +109,14 @@ func parseSkillset(_ *Service, body []byte, version apiversion.Version) (*defini
 	// Recorded: the first reply has only what was sent, later ones have the defaults.
 	object, _ := p.Read(body, &skillsetShape)
 	for i, s := range object.Objects("skills") {
-		completeSkill(s, i)
+		for name, value := range refusal.FilledInSkill(i, s.Str("@odata.type")) {
+			if !s.Has(name) {
+				s.Set(name, value)
+			}
+		}
 	}
 	faults, _ := refusal.Skillset(object.AppendTo(nil, version), nil) // it is JSON
 	return &definition{shape.Resource{Name: sent.Str("name"), Object: object, Sent: sent}}, p.RefuseFirst(faults)
-}
-
-// completeSkill sets the defaults of a skill, as far as they were recorded.
-func completeSkill(s *shape.Object, i int) {
-	defaults := map[string]any{"name": "#" + strconv.Itoa(i+1), "context": "/document", "defaultLanguageCode": "en"}
-	switch s.Shape.TypeName {
-	case "OcrSkill":
-		defaults["lineEnding"], defaults["detectOrientation"] = "Space", true
-	case "EntityRecognitionSkill":
-		defaults["categories"] = []any{"Person", "Quantity", "Organization", "URL", "Email", "Location", "DateTime"}
-	}
-	for name, value := range defaults {
-		if !s.Has(name) {
-			s.Set(name, value)
-		}
-	}
 }
 
 var resetSkillsShape = shape.Shape{TypeName: "SkillNames", Members: []shape.Property{shape.Texts("skillNames")}}
