@@ -326,3 +326,35 @@ func TestNoPlanShowsASecret(t *testing.T) {
 	assert.Contains(t, text, `"${ROOMS}"`)
 	assert.Contains(t, text, "encryptionKey")
 }
+
+// TestNewEntryIsShownAsTheFileSaysIt: name and type first, without defaults, wherever it is.
+func TestNewEntryIsShownAsTheFileSaysIt(t *testing.T) {
+	service := newService(t)
+	files := map[string]string{}
+	for name := range everything {
+		files[name] = ""
+	}
+	index := func(more string) string {
+		return `{"name":"a-index","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"in","type":"Edm.ComplexType","fields":[{"name":"x","type":"Edm.String"}` + more + `}`
+	}
+	skill := func(more string) string {
+		return `{"name":"k","skills":[{"@odata.type":"#Microsoft.Skills.Text.KeyPhraseExtractionSkill","inputs":[{"name":"text","source":"/document/content"}],"outputs":[{"name":"keyPhrases"}]}` + more + `]}`
+	}
+	files["indexes/a.json"], files["skillsets/k.json"] = index(`]}]`), skill("")
+	require.NoError(t, planOf(t, written(t, t.TempDir(), files), service).Run(t.Context(), service, func(*Step) {}))
+	files["indexes/a.json"] = index(`,{"type":"Edm.Int32","facetable":false,"name":"y"}]},{"type":"Edm.ComplexType","name":"z","fields":[{"searchable":false,"name":"w","type":"Edm.String"}]}]
+		,"vectorSearch":{"algorithms":[{"kind":"hnsw","name":"h"}],"profiles":[]}`)
+	files["skillsets/k.json"] = skill(`,{"inputs":[{"source":"/document/content","name":"text"}],"@odata.type":"#Microsoft.Skills.Custom.WebApiSkill","uri":"https://h/<&>?code=S3CRET","outputs":[]}`)
+	shown := map[string]string{}
+	for _, s := range planOf(t, written(t, t.TempDir(), files), service).Steps {
+		for _, c := range s.Changes {
+			shown[c.Path] = string(c.New)
+		}
+	}
+	assert.Equal(t, map[string]string{
+		"fields/in/y":               `{"name":"y","type":"Edm.Int32","facetable":false}`,
+		"fields/z":                  `{"name":"z","type":"Edm.ComplexType","fields":[{"name":"w","type":"Edm.String","searchable":false}]}`,
+		"vectorSearch.algorithms/h": `{"name":"h","kind":"hnsw"}`,
+		"skills/#2":                 `{"@odata.type":"#Microsoft.Skills.Custom.WebApiSkill","inputs":[{"name":"text","source":"/document/content"}],"uri":"https://h/***"}`,
+	}, shown)
+}

@@ -124,6 +124,9 @@ func New(files, live definitions.Set, variables Variables, options Options) (*Pl
 				errs = append(errs, fmt.Errorf("%s: %w", d.File(), err))
 				continue
 			}
+			for i := range changes {
+				changes[i].New = said(changes[i], after)
+			}
 			step.add(changes, live)
 			if options.Secrets && len(step.Changes) == 0 && d.HasSecret() {
 				step.Changes = []Change{{Cost: InPlace, Reason: "its secrets are written again"}}
