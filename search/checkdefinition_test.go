@@ -168,6 +168,18 @@ func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 		"two outputs at one path": {func(c *chunking, _ *search.Definitions) {
 			changeSkill(c, 3, func(s *skills.Conditional) { s.Outputs[0].TargetName = "pages" })
 		}, search.CheckDuplicate, "skills/conditional.outputs/output", `written by skill "split" already`, false},
+		"a way to split that is none": {func(c *chunking, _ *search.Definitions) {
+			changeSkill(c, 0, func(s *split) { s.TextSplitMode = "paragraphs" })
+		}, search.CheckValue, "skills/split.textSplitMode", "use one of pages, sentences", true},
+		"a skill that is nil": {func(c *chunking, _ *search.Definitions) {
+			c.skillset.Skills = append(c.skillset.Skills, nil)
+		}, search.CheckValue, "skills/#5", "leave it out", true},
+		"a function in small letters": {func(c *chunking, _ *search.Definitions) {
+			c.indexer.FieldMappings[0].MappingFunction.Name = "base64encode"
+		}, search.CheckValue, "fieldMappings/metadata_storage_path.mappingFunction.name", "use one of base64Decode, base64Encode", true},
+		"a function without a name": {func(c *chunking, _ *search.Definitions) {
+			c.indexer.FieldMappings[0].MappingFunction.Name = ""
+		}, search.CheckValue, "fieldMappings/metadata_storage_path.mappingFunction.name", "use one of base64Decode, base64Encode", true},
 		"a cycle": {func(c *chunking, _ *search.Definitions) {
 			changeSkill(c, 0, func(s *split) { s.Inputs[0].Source = "/document/lang" })
 			changeSkill(c, 3, func(s *skills.Conditional) { s.Inputs[2].Source = "/document/pages" })

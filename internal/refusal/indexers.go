@@ -3,6 +3,7 @@ package refusal
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -10,7 +11,7 @@ import (
 
 type mapping struct {
 	SourceFieldName, TargetFieldName string
-	MappingFunction                  struct {
+	MappingFunction                  *struct {
 		Name       string
 		Parameters map[string]any
 	}
@@ -108,7 +109,8 @@ func (l *faults) mappings(x *indexer, list string, mappings []mapping, others Ot
 		if target == "" {
 			target = m.SourceFieldName
 		}
-		if f := m.MappingFunction; f.Name != "" {
+		if f := m.MappingFunction; f != nil {
+			l.among(at+".mappingFunction.name", f.Name, slices.Sorted(maps.Keys(results)))
 			kind = results[f.Name]
 			if _, delimited := f.Parameters["delimiter"]; f.Name == "extractTokenAtPosition" && (!delimited || f.Parameters["position"] == nil) {
 				l.add(Fault{Kind: Value, Path: at + ".mappingFunction.parameters", Problem: "extractTokenAtPosition needs delimiter and position", Fix: "set both"})

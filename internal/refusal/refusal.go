@@ -137,6 +137,18 @@ func (l *faults) needs(members ...[2]string) {
 	}
 }
 
+// among checks the value of a member that has only these values.
+func (l *faults) among(path, have string, values []string) {
+	if slices.Contains(values, have) {
+		return
+	}
+	all := strings.Join(values, ", ")
+	l.add(Fault{
+		Kind: Value, Path: path, Have: have, Want: all, Problem: fmt.Sprintf("got %q", have), Fix: "use one of " + all, Code: "InvalidPropertyValue",
+		Service: "The value '" + have + "' of the property '" + path[strings.LastIndexByte(path, '.')+1:] + "' is not valid. Supported values are: " + all + ".",
+	})
+}
+
 // The data source types that indexers support.
 var (
 	types = []string{"azuresql", "cosmosdb", "azureblob", "azuretable", "mysql", "adlsgen2", "onelake", "sharepoint"}

@@ -20,6 +20,7 @@ type output struct{ Name, TargetName string }
 type skill struct {
 	Type                       string `json:"@odata.type"`
 	Name, Description, Context string
+	TextSplitMode              *string
 	Inputs                     []Input
 	Outputs                    []output
 }
@@ -150,6 +151,12 @@ func (l *faults) skill(i int, s *skill, tree tree) {
 				Problem: "a " + typ + " does not have this output", Fix: "use one of " + strings.Join(outputs, ", "),
 			})
 		}
+	}
+	if s.Type == "" { // nil in Go
+		l.add(Fault{Kind: Value, Path: path, Problem: "it is not a skill", Fix: "set it, or leave it out"})
+	}
+	if s.TextSplitMode != nil && typ == "Text.SplitSkill" {
+		l.among(path+".textSplitMode", *s.TextSplitMode, []string{"pages", "sentences"})
 	}
 	l.source(path+".context", s.Context, tree)
 	l.sources(path, s.Inputs, tree)

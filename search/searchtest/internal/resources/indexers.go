@@ -68,7 +68,7 @@ var fieldMappingShape = shape.Shape{TypeName: "FieldMapping", Members: []shape.P
 	shape.Text("sourceFieldName").Must(),
 	shape.Text("targetFieldName"),
 	shape.ObjectOf("mappingFunction", &shape.Shape{TypeName: "FieldMappingFunction", Members: []shape.Property{
-		shape.Text("name").Must().Among("base64Encode", "base64Decode", "extractTokenAtPosition", "fixedLengthEncode", "jsonArrayToStringCollection", "toJson", "urlDecode", "urlEncode"),
+		shape.Text("name").Must(),
 		shape.Anything("parameters"),
 	}}),
 }}

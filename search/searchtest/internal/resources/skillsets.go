@@ -82,7 +82,7 @@ func init() {
 	addSkill("Text.KeyPhraseExtractionSkill", true, language, shape.Whole("maxKeyPhraseCount"))
 	addSkill("Text.LanguageDetectionSkill", true)
 	addSkill("Text.MergeSkill", false, shape.Text("insertPreTag"), shape.Text("insertPostTag"))
-	addSkill("Text.SplitSkill", true, language, shape.Text("textSplitMode").Among("pages", "sentences"), shape.Whole("maximumPageLength"))
+	addSkill("Text.SplitSkill", true, language, shape.Text("textSplitMode"), shape.Whole("maximumPageLength"))
 	addSkill("Util.ConditionalSkill", false)
 	addSkill("Util.ShaperSkill", false)
 	web := addSkill("Custom.WebApiSkill", true,
