@@ -18,7 +18,7 @@ type Definitions struct {
 }
 
 // CheckDefinition returns the problems for which the service would refuse a data source, a skillset or an indexer, or
-// for which each run of the indexer would fail. Nothing is sent:
+// for which each run of the indexer would fail. Of an index it checks only the name and the key. Nothing is sent:
 //
 //	err := search.CheckDefinition(indexer, search.Definitions{
 //		Indexes: []models.SearchIndex{index}, Skillsets: []skills.Skillset{skillset},
@@ -32,7 +32,7 @@ type Definitions struct {
 //
 // An unknown path of the enriched document is assumed to be a field of the source, unless its parent is a value that
 // has no members; that is a CheckReference.
-func CheckDefinition[T indexers.DataSource | indexers.Indexer | skills.Skillset](definition T, others Definitions) error {
+func CheckDefinition[T models.SearchIndex | indexers.DataSource | indexers.Indexer | skills.Skillset](definition T, others Definitions) error {
 	b, err := json.Marshal(definition)
 	if err != nil {
 		return fmt.Errorf("search: the definition: %w", err)
@@ -43,6 +43,9 @@ func CheckDefinition[T indexers.DataSource | indexers.Indexer | skills.Skillset]
 	case indexers.DataSource:
 		e.Definition = fmt.Sprintf("data source %q", d.Name)
 		faults, err = refusal.DataSource(b)
+	case models.SearchIndex:
+		e.Definition = fmt.Sprintf("index %q", d.Name)
+		faults, err = refusal.Index(b)
 	case skills.Skillset:
 		e.Definition = fmt.Sprintf("skillset %q", d.Name)
 		faults, err = refusal.Skillset(b, others.find)

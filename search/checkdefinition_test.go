@@ -288,3 +288,26 @@ func createChunking(t *testing.T, c chunking) (refused bool) {
 	_, err = client.CreateIndexer(ctx, c.indexer, nil)
 	return err != nil
 }
+
+// TestIndexIsCheckedForItsNameAndKey compares with the emulator.
+func TestIndexIsCheckedForItsNameAndKey(t *testing.T) {
+	srv, opts := emulated()
+	defer srv.Close()
+	client, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), opts)
+	require.NoError(t, err)
+	key := models.SearchField{Name: "id", Type: models.DataTypeString, Key: new(true)}
+	for says, index := range map[string]models.SearchIndex{
+		"":                           {Name: "ab", Fields: []models.SearchField{key}},
+		"0 of the 0 fields are keys": {Name: "ab", Fields: []models.SearchField{}},
+		"2 of the 2 fields are keys": {Name: "ab", Fields: []models.SearchField{key, {Name: "other", Type: models.DataTypeString, Key: new(true)}}},
+		`got the name "a"`:           {Name: "a", Fields: []models.SearchField{key}},
+	} {
+		_, refused := client.CreateIndex(t.Context(), index, nil)
+		if err := search.CheckDefinition(index, search.Definitions{}); says == "" {
+			assert.NoError(t, errors.Join(err, refused))
+		} else {
+			assert.ErrorContains(t, err, says)
+			assert.Error(t, refused)
+		}
+	}
+}

@@ -19,11 +19,11 @@ type Definition interface {
 }
 
 // DiffDefinition is DiffIndex for all other definitions: it lists the changes from before to after, and the cost of
-// each. Nothing is sent. A missing member equals the value that the service fills in; a skill without a name is compared
-// with the one at its place. A change of kind ChangeNeedsReset is made in place, but documents that are already indexed show it only
-// after an indexer has read them again, following IndexerClient.ResetIndexer or ResetSkills. If the documentation of
-// the service does not say that a member can be changed, the change counts as a rebuild: the definition must be
-// deleted and created. Changes of unknown members count as in place.
+// each. Nothing is sent. A missing member equals the value that the service fills in; a skill without a name is
+// compared with the one at its place. A change of kind ChangeNeedsReset is made in place, but documents that are
+// already indexed show it only after an indexer has read them again, following IndexerClient.ResetIndexer or
+// ResetSkills. If the documentation of the service does not say that a member can be changed, the change counts as a
+// rebuild: the definition must be deleted and created. Changes of unknown members count as in place.
 func DiffDefinition[T Definition](before, after T) (IndexChanges, error) {
 	d := indexDiff{}
 	for _, x := range []struct {

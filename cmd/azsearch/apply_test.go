@@ -109,7 +109,8 @@ func TestApplyAndPullRefuseWhatCannotWorkInOneLine(t *testing.T) {
 		{[]string{"apply", "bad"}, 2, "not JSON"},
 		{[]string{"apply", "-yes", "-drift", "good"}, 2, "-drift changes nothing"},
 		{[]string{"apply", "-fewer", "-fill", "good"}, 2, "-fill and -fewer cannot be used together"},
-		{[]string{"apply", "-yes", "wrong"}, 3, "index \"A index\""},
+		{[]string{"apply", "-yes", "wrong"}, 1, "index \"A index\" is refused"},
+		{[]string{"apply", "-yes", "-unchecked", "wrong"}, 3, "index \"A index\""},
 		{[]string{"pull", "a.json"}, 2, "is a file, want a directory"},
 		{[]string{"pull", "bad"}, 2, "not JSON"},
 	} {

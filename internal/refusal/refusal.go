@@ -1,6 +1,7 @@
 // Package refusal is for the client and for its emulator: it predicts what the service refuses in definitions of data
-// sources, skillsets and indexers, and what it fills in. Both use it, so that a definition that passes in a test also
-// passes the check before a deployment. It works on JSON and depends on neither of them.
+// sources, skillsets and indexers, and in names and keys of indexes, and what it fills in. Both use it, so that a
+// definition that passes in a test also passes the check before a deployment. It works on JSON and depends on neither
+// of them.
 //
 // The rules are those of the documentation and of recorded refusals. Fault.Service is empty if the service accepts a
 // definition but an indexer run fails.
@@ -95,6 +96,9 @@ func field(fields []Field, path string) *Field {
 
 const longestName = 128
 
+// ShortestIndexName is the least number of characters of the name of an index. Others have one.
+const ShortestIndexName = 2
+
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 
 // Name returns the message of the service about an invalid name of a definition, or "" if the name is valid.
@@ -117,7 +121,11 @@ func (l *faults) add(f Fault) { *l = append(*l, f) }
 
 // name checks the name of a definition.
 func (l *faults) name(what, name string) {
-	reason := Name(what, name, 1)
+	shortest := 1
+	if what == "Index" {
+		shortest = ShortestIndexName
+	}
+	reason := Name(what, name, shortest)
 	if reason == "" {
 		return
 	}

@@ -283,7 +283,7 @@ func TestWhatTheServiceSaysAboutASecretIsMasked(t *testing.T) {
 
 func TestDefinitionsWithoutAFileAreExtra(t *testing.T) {
 	service := applied(t)
-	p := planOf(t, written(t, t.TempDir(), map[string]string{"aliases/hotels.json": "", "indexes/hotels-1.json": "", "indexes/b.json": `{"name":"b","fields":[{"name":"id","type":"Edm.String","key":true}]}`}), service)
+	p := planOf(t, written(t, t.TempDir(), map[string]string{"aliases/hotels.json": "", "indexes/hotels-1.json": "", "indexes/bb.json": `{"name":"bb","fields":[{"name":"id","type":"Edm.String","key":true}]}`}), service)
 	assert.Equal(t, []string{`index "hotels-1"`}, p.Extra, "there are no files of aliases")
 	assert.False(t, slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Cost() == Refused }), "the indexer's index is at the service")
 }

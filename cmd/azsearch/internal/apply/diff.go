@@ -55,6 +55,8 @@ func refused(k *definitions.Kind, content json.RawMessage, files, live definitio
 	read(both.Of(definitions.Skillsets), &others.Skillsets)
 	var err error
 	switch k {
+	case definitions.Indexes:
+		err = checked[models.SearchIndex](content, others)
 	case definitions.DataSources:
 		err = checked[indexers.DataSource](content, others)
 	case definitions.Skillsets:
@@ -68,7 +70,7 @@ func refused(k *definitions.Kind, content json.RawMessage, files, live definitio
 	return nil
 }
 
-func checked[T indexers.DataSource | indexers.Indexer | skills.Skillset](content json.RawMessage, others search.Definitions) error {
+func checked[T models.SearchIndex | indexers.DataSource | indexers.Indexer | skills.Skillset](content json.RawMessage, others search.Definitions) error {
 	var definition T
 	if json.Unmarshal(content, &definition) != nil {
 		return nil // the service reports a precise error

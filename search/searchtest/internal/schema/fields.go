@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/internal/refusal"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
@@ -60,8 +61,8 @@ func (d *definition) validateFields() *reply.Error {
 			keys++
 		}
 	}
-	if keys != 1 {
-		return d.wrongKeys(fmt.Sprintf("Found %d key fields in index '%s'. Each index must have exactly one key field.", keys, d.name))
+	if reason := refusal.Keys(d.name, keys); reason != "" {
+		return d.wrongKeys(reason)
 	}
 	var counts fieldCounts
 	if err := d.fieldList(fields, "", 1, false, &counts); err != nil {

@@ -15,7 +15,7 @@ import (
 // first error. Only some of the service's messages are known; the others have its form with
 // texts of the emulator.
 func (d *definition) validate() *reply.Error {
-	if reason := refusal.Name("Index", d.name, 2); reason != "" {
+	if reason := refusal.Name("Index", d.name, refusal.ShortestIndexName); reason != "" {
 		return d.Refuse("InvalidName", "Invalid index name: "+reason)
 	}
 	for _, check := range []func() *reply.Error{
