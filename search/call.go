@@ -8,7 +8,7 @@ type call struct {
 	index     string // "" if the call is about the service
 	other     definitionName
 	needs     right
-	reader    reader       // of a query or lookup
+	reader    *reader      // of a query; nil is the client. A pointer, because %#v of an error prints values
 	measured  *measurement // nil if the call is not measured
 }
 

@@ -28,16 +28,19 @@ func parseEndpoint(endpoint string, allowHTTP bool) (*url.URL, error) {
 		if !strings.Contains(endpoint, "://") { // "127.0.0.1:8099"
 			return nil, errors.New("the endpoint has no scheme: put https:// in front, or http:// for an emulator on this machine")
 		}
+		if strings.Contains(endpoint, "@") { // the reason may quote a password, as in https://me:pass/word@host
+			return nil, errors.New("the endpoint is not a URL, and seems to hold a user name: credentials are an argument of their own")
+		}
 		return nil, fmt.Errorf("the endpoint is not a URL: %w", err)
 	}
 	var errs []error
 	switch {
 	case u.Scheme == "http" && !allowHTTP && !loopback(u.Hostname()):
-		errs = append(errs, fmt.Errorf("the endpoint %s would send credentials unencrypted: use https (http is for loopback addresses only, or set InsecureAllowCredentialWithHTTP)", u.Redacted()))
+		errs = append(errs, fmt.Errorf("the endpoint %s would send credentials unencrypted: use https (http is for loopback addresses only, or set InsecureAllowCredentialWithHTTP)", asShown(u)))
 	case u.Scheme != "http" && u.Scheme != "https":
-		errs = append(errs, fmt.Errorf("the endpoint %s does not start with https://%s", u.Redacted(), example))
+		errs = append(errs, fmt.Errorf("the endpoint %s does not start with https://%s", asShown(u), example))
 	case u.Hostname() == "":
-		errs = append(errs, fmt.Errorf("the endpoint %s names no host%s", u.Redacted(), example))
+		errs = append(errs, fmt.Errorf("the endpoint %s names no host%s", asShown(u), example))
 	}
 	if u.User != nil {
 		errs = append(errs, errors.New("the endpoint holds a user name: credentials are an argument of their own"))
@@ -45,7 +48,7 @@ func parseEndpoint(endpoint string, allowHTTP bool) (*url.URL, error) {
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		errs = append(errs, fmt.Errorf("the endpoint of %s has a query or a fragment: leave out everything from the ? or # on", u.Host))
 	}
-	if path := strings.TrimRight(u.Path, "/"); path != "" && (ofTheService.MatchString(path) || azureHost(u.Hostname())) {
+	if path := strings.TrimRight(u.Path, "/"); path != "" && u.Host != "" && (ofTheService.MatchString(path) || azureHost(u.Hostname())) {
 		errs = append(errs, fmt.Errorf("the endpoint has the path %s: give the address of the service only, the index has an argument of its own", path))
 	}
 	if len(errs) > 0 {
@@ -54,6 +57,16 @@ func parseEndpoint(endpoint string, allowHTTP bool) (*url.URL, error) {
 	u.Path = strings.TrimRight(u.Path, "/")
 	u.RawPath = strings.TrimRight(u.RawPath, "/")
 	return u, nil
+}
+
+// asShown returns an endpoint for a message. Without a host in it, what comes before an @ may be a password.
+func asShown(u *url.URL) string {
+	if text := u.String(); u.Host == "" && strings.Contains(text, "@") {
+		return "***" + text[strings.LastIndex(text, "@"):]
+	}
+	shown := *u
+	shown.RawQuery, shown.ForceQuery, shown.Fragment = "", false, ""
+	return shown.Redacted()
 }
 
 // ofTheService matches paths that the clients append. Any other path belongs to a gateway in front of the service.

@@ -88,7 +88,7 @@ func newSearchPager[T any](c *Client, body []byte, invalid error) *runtime.Pager
 				return page, call.wrap(err)
 			}
 			call := call
-			call.reader = reader
+			call.reader = &reader
 			return searchPage[T](ctx, c, c.conn.url(c.docs+"/search.post.search"), walk.body, call)
 		},
 	})

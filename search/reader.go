@@ -48,8 +48,11 @@ func (c *connection) reading(ctx context.Context) (reader, error) {
 	return r, missing(c.apiVersion, apiversion.PermissionFilters)
 }
 
-// header sets the headers of the reader.
-func (r reader) header(h http.Header) {
+// header sets the headers of the reader, none for nil.
+func (r *reader) header(h http.Header) {
+	if r == nil {
+		return
+	}
 	if r.token != "" {
 		h.Set(userTokenHeader, r.token)
 	}

@@ -2,10 +2,14 @@ package search_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"syscall"
 	"testing"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -63,6 +67,38 @@ func TestAContextDoesNotPrintTheTokenOfItsUser(t *testing.T) {
 	ctx := search.WithUserToken(context.Background(), "S3CRET")
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 		assert.NotContains(t, fmt.Sprintf(verb, ctx), "S3CRET", verb)
+	}
+}
+
+// TestAnErrorDoesNotPrintTheTokenOfItsUser: tools that dump errors with %#v print what their structs hold.
+func TestAnErrorDoesNotPrintTheTokenOfItsUser(t *testing.T) {
+	cred, opts := azcore.NewKeyCredential("K3Y"), &search.ClientOptions{ClientOptions: policy.ClientOptions{
+		Retry:     policy.RetryOptions{MaxRetries: -1},
+		Transport: transporter(func(*http.Request) (*http.Response, error) { return nil, syscall.ECONNREFUSED }),
+	}}
+	docs, err := search.NewClientWithKey("https://svc.search.windows.net", "tt", cred, opts)
+	require.NoError(t, err)
+	base, err := search.NewKnowledgeBaseClientWithKey("https://svc.search.windows.net", "kb", cred, opts)
+	require.NoError(t, err)
+	ctx := search.WithUserToken(t.Context(), "S3CRET")
+	for name, ask := range map[string]func() error{
+		"Search": func() error {
+			for _, err := range search.Search[models.Document](ctx, docs, "", nil) {
+				return err
+			}
+			return nil
+		},
+		"GetDocument": func() error { _, err := search.GetDocument[models.Document](ctx, docs, "1", nil); return err },
+		"Suggest":     func() error { _, err := search.Suggest[models.Document](ctx, docs, "a", "sg", nil); return err },
+		"Retrieve":    func() error { _, err := base.Retrieve(ctx, knowledge.Request{}, nil); return err },
+	} {
+		err := ask()
+		require.Error(t, err, name)
+		for ; err != nil; err = errors.Unwrap(err) {
+			for _, verb := range []string{"%v", "%+v", "%#v", "%q"} {
+				assert.NotRegexp(t, "S3CRET|K3Y", fmt.Sprintf(verb, err), "%s %s", name, verb)
+			}
+		}
 	}
 }
 

@@ -221,7 +221,7 @@ func (v *view) search(ctx context.Context, c *Client, query *SearchOptions, call
 	if err != nil {
 		return nil, call.wrap(err)
 	}
-	call.reader = reader{elevated: v.elevated}
+	call.reader = &reader{elevated: v.elevated}
 	page, err := searchPage[json.RawMessage](ctx, c, v.conn.url(c.docs+"/search.post.search"), body, call)
 	if err != nil {
 		return nil, err
