@@ -295,6 +295,27 @@ func TestIndexThatIsRebuiltGetsTheNextNumber(t *testing.T) {
 	}
 }
 
+func TestRefusedReferenceToTheValueOfAVariableNamesTheVariable(t *testing.T) {
+	service := newService(t)
+	live, err := definitions.Read(t.Context(), service)
+	require.NoError(t, err)
+	files := written(t, t.TempDir(), map[string]string{
+		"aliases/al.json":           `{"name":"al","indexes":["${V}"]}`,
+		"indexers/ix.json":          `{"name":"ix","dataSourceName":"${V}","targetIndexName":"${V}","skillsetName":"${V}"}`,
+		"indexes/tt.json":           `{"name":"tt","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"a","type":"Edm.String","searchable":true,"synonymMaps":["${V}"]}]}`,
+		"knowledgesources/src.json": `{"name":"src","kind":"searchIndex","searchIndexParameters":{"searchIndexName":"${V}"}}`,
+		"knowledgebases/kb.json":    `{"name":"kb","knowledgeSources":[{"name":"${V}"}]}`,
+	})
+	for _, value := range []string{"S3CRET", "s3c"} {
+		p, err := New(files, live, func(string) (string, bool) { return value, true }, Options{})
+		require.NoError(t, err)
+		content, err := json.Marshal(p)
+		require.NoError(t, err)
+		assert.NotContains(t, string(content), value)
+		assert.Equal(t, 7, strings.Count(string(content), `\"${V}\" exists neither`), "%s", content)
+	}
+}
+
 // TestNoPlanShowsASecret puts secrets where a reader of the plan must not see them: in the file itself, as the value
 // of a variable in a member that is not known to hold one, and as what stood there before.
 func TestNoPlanShowsASecret(t *testing.T) {

@@ -220,7 +220,7 @@ func Next(index string, live definitions.Set) string {
 func (s *Step) refuse(after json.RawMessage, files, live definitions.Set, p *Plan) {
 	for _, r := range references(s.definition, after) {
 		if files.Find(r.kind, r.name) == nil && live.Find(r.kind, r.name) == nil {
-			s.Changes = append(s.Changes, Change{Cost: Refused, Reason: fmt.Sprintf("%s %q exists neither in the files nor at the service", r.kind.Noun, r.name)})
+			s.Changes = append(s.Changes, Change{Cost: Refused, Reason: fmt.Sprintf("%s %q exists neither in the files nor at the service", r.kind.Noun, p.inFile(s, r.name))})
 		}
 	}
 	hidden, _ := s.definition.Expand(func(string) (string, bool) { return redacted, true }) // with values redacted, because a problem's text quotes values
@@ -371,6 +371,16 @@ func (p *Plan) mask(files definitions.Set) {
 			}
 		}
 	}
+}
+
+// inFile returns the placeholder in the file that has the value of its variable, or value itself.
+func (p *Plan) inFile(s *Step, value string) string {
+	for _, secret := range s.definition.Secrets {
+		if v, ok := p.variables(secret.Variable); ok && v == value {
+			return "${" + secret.Variable + "}"
+		}
+	}
+	return value
 }
 
 // quoted returns value as JSON, encoded like the changes of package search.
