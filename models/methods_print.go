@@ -9,6 +9,10 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
+func (x SynonymMap) String() string { return object.String(x) }
+
+func (x SynonymMap) GoString() string { return object.String(x) }
+
 func (x AIServicesVisionParameters) Format(s fmt.State, _ rune)         { object.Format(s, x) }
 func (x AMLParameters) Format(s fmt.State, _ rune)                      { object.Format(s, x) }
 func (x ASCIIFoldingTokenFilter) Format(s fmt.State, _ rune)            { object.Format(s, x) }

@@ -280,6 +280,9 @@ func shownJSON(path string, value any) json.RawMessage {
 		return nil
 	}
 	members := strings.Split(path, ".")
+	for i, m := range members {
+		members[i], _, _ = strings.Cut(m, "/") // what follows is the name of an element, as in fields/token
+	}
 	name := members[len(members)-1]
 	if slices.ContainsFunc(members, func(m string) bool { return wire.SecretObject(m) || wire.Secret(m) }) {
 		name = "key" // any secret

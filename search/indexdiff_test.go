@@ -500,3 +500,14 @@ func TestChangesReadAsSentences(t *testing.T) {
 	assert.Equal(t, "no change", search.IndexChanges(nil).Kind().String())
 	assert.Equal(t, "ChangeKind(9)", search.ChangeKind(9).String())
 }
+
+// TestFieldWithTheNameOfASecretIsShown: what a definition names is no secret, only a member with such a name.
+func TestFieldWithTheNameOfASecretIsShown(t *testing.T) {
+	key := models.SearchField{Name: "id", Type: models.DataTypeString, Key: new(true)}
+	for _, name := range []string{"password", "token", "headers", "credentials"} {
+		changes, err := search.DiffIndex(models.SearchIndex{Fields: []models.SearchField{key}}, models.SearchIndex{Fields: []models.SearchField{key, {Name: name, Type: models.DataTypeString}}})
+		require.NoError(t, err)
+		require.Len(t, changes, 1)
+		assert.Contains(t, string(changes[0].New), "Edm.String", name)
+	}
+}

@@ -52,7 +52,13 @@ var secrets = map[string][]any{
 	"the address of a Web API skill":                      {skillset(skills.WebAPI{URI: "https://host/api?code=" + hidden}), skills.WebAPI{URI: "https://host/" + hidden}, skillset(skills.WebAPI{URI: hidden})},
 	"the address of a Web API vectorizer":                 {vectorizer(models.Vectorizer{WebAPI: &models.WebAPIParameters{URI: "https://host/api?code=" + hidden}})},
 	"the address of a list of entities":                   {skillset(skills.CustomEntityLookup{EntitiesDefinitionURI: "https://host/list?sig=" + hidden})},
-	"a member of a preview":                               {indexers.Indexer{AdditionalProperties: unknown}, skillset(skills.UnknownSkill{AdditionalProperties: unknown}), knowledge.Source{AdditionalProperties: unknown}},
+	"a member of a preview":                               {indexers.Indexer{AdditionalProperties: unknown}, skillset(skills.UnknownSkill{AdditionalProperties: unknown}), knowledge.Source{AdditionalProperties: unknown}, models.SynonymMap{AdditionalProperties: unknown}, models.Alias{AdditionalProperties: unknown}},
+	"a member of a configuration":                         {indexers.Indexer{Parameters: &indexers.Parameters{Configuration: &indexers.Configuration{AdditionalProperties: unknown}}}},
+	"a URL with a key": {
+		skillset(skills.WebAPI{URI: "https://u:" + hidden + "@host/"}), indexers.DataSource{Container: indexers.Container{Name: "c", Query: "https://host/x?sig=" + hidden}},
+		models.SearchIndex{EncryptionKey: &models.EncryptionKey{KeyVaultURI: "https://u:" + hidden + "@vault/"}}, vectorizer(models.Vectorizer{AzureOpenAI: &models.AzureOpenAIParameters{ResourceURI: "https://host/?api-key=" + hidden}}),
+		models.SynonymMap{Name: "https://u:" + hidden + "@host", Synonyms: models.SynonymRules{"?sig=" + hidden}},
+	},
 }
 
 var (

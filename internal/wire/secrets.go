@@ -2,30 +2,55 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Hidden replaces a secret in printed and logged text.
 const Hidden = "***"
 
 // secretNames are the lower-case names of members whose values are secrets, in definitions of any api-version.
-// secretEnds are the suffixes of further names, which a preview may add. "key" is a boolean in fields.
+// secretEnds are the suffixes of further names, which a preview or an indexer's configuration may add; - and _ in a
+// name do not count. secretWords are secrets as whole names and as last words: "blobSas", not "canvas". "token" is one
+// as a whole name only, because of the "filterToken" of shingles. "key" is a boolean in fields.
 var (
-	secretNames = []string{"entitiesdefinitionuri", "key", "authorization"}
+	secretNames = []string{"entitiesdefinitionuri", "key", "authorization", "token"}
 	secretEnds  = []string{
 		"apikey", "accountkey", "accesskey", "functionkey", "masterkey", "sharedkey", "subscriptionkey", "secret",
 		"connectionstring", "password", "sastoken", "accesstoken", "bearertoken", "refreshtoken",
+		"privatekey", "authenticationkey", "functionskey", "adminkey", "signingkey", "authtoken", "apitoken", "usertoken", "idtoken", "sessiontoken",
 	}
-	secretObjects = []string{"headers", "httpheaders"}
+	secretWords   = []string{"sas", "pwd", "passphrase", "credential", "credentials", "bearer"}
+	secretObjects = []string{"headers", "httpheaders", "credential", "credentials"}
 	addresses     = []string{"uri", "serverurl"}
 )
 
 // Secret reports whether a string member with this name is a secret. It ignores case, like encoding/json.
 func Secret(name string) bool {
-	lower := strings.ToLower(name)
-	return slices.Contains(secretNames, lower) || slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(lower, end) })
+	lower := separators.Replace(strings.ToLower(name))
+	if lower == "accesscredentials" { // of an encryption key: only the secret in it is one
+		return false
+	}
+	return slices.Contains(secretNames, lower) || slices.Contains(secretWords, lower) || SecretObject(name) ||
+		slices.Contains(secretWords, strings.ToLower(lastWord(name))) ||
+		slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(lower, end) })
+}
+
+var separators = strings.NewReplacer("-", "", "_", "")
+
+// lastWord returns what follows the last upper-case letter that begins a word, or the last - or _, of a name.
+func lastWord(name string) string {
+	runes := []rune(name)
+	for i := len(runes) - 1; i > 0; i-- {
+		if runes[i-1] == '-' || runes[i-1] == '_' || unicode.IsUpper(runes[i]) && !unicode.IsUpper(runes[i-1]) {
+			return string(runes[i:])
+		}
+	}
+	return name
 }
 
 // SecretObject reports whether all values in an object with this name are secrets, as in the headers of requests.
@@ -53,6 +78,9 @@ func appendRedacted(dst []byte, name string, b []byte, all bool) []byte {
 			}
 			first = false
 			member, _ := Unquote(quoted)
+			if member == "token" && bytes.Contains(b, []byte(`"startOffset"`)) {
+				member = "" // the word of an analyzed text
+			}
 			dst = append(append(dst, quoted...), ':')
 			dst = appendRedacted(dst, member, value, all)
 			return true
@@ -70,7 +98,64 @@ func appendRedacted(dst []byte, name string, b []byte, all bool) []byte {
 		text, _ := Unquote(b)
 		return append(append(append(dst, '"'), hostOf(text)...), '"')
 	}
+	if text, ok := Unquote(b); ok && !strings.HasPrefix(name, "@odata.") { // @odata.context is a URL with a fragment
+		if shown := Text(Location(text)); shown != text {
+			return append(dst, quote(shown)...)
+		}
+	}
 	return append(dst, b...)
+}
+
+func quote(text string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // a reader wants & as it is
+	_ = e.Encode(text)     // a string always encodes
+	return bytes.TrimSpace(b.Bytes())
+}
+
+var (
+	anyURL   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://\S*$`)
+	userInfo = regexp.MustCompile(`(://)[^/?#\s"'<>]*@`)
+	// In URLs the parameters of SAS and of Azure Functions, elsewhere the parts of connection strings.
+	parameter = regexp.MustCompile(`(?i)([?&](?:sig|code)=)[^&#\s"']+`)
+	part      = regexp.MustCompile(`(?i)(\b(?:AccountKey|SharedAccessKey|SharedAccessSignature|ApplicationSecret|Password|Pwd)\s*=\s*)[^;"'\s][^;"']*`)
+)
+
+// Text returns text with Hidden in place of what is a secret in any text: the user info of URLs, their parameters
+// sig and code, and the keys and passwords of connection strings.
+func Text(text string) string {
+	if strings.Contains(text, "://") {
+		text = userInfo.ReplaceAllString(text, "${1}"+Hidden+"@")
+	}
+	if strings.Contains(text, "=") {
+		text = part.ReplaceAllString(parameter.ReplaceAllString(text, "${1}"+Hidden), "${1}"+Hidden)
+	}
+	return text
+}
+
+// Location returns a URL with Hidden for user info, query and fragment, and any other text as it is.
+func Location(text string) string {
+	if !anyURL.MatchString(text) {
+		return text
+	}
+	scheme, rest, _ := strings.Cut(text, "://")
+	u, err := url.Parse(text)
+	if strings.Contains(rest, "@") && (err != nil || strings.Contains(u.Path, "@")) {
+		return scheme + "://" + Hidden // a password may hold any character
+	}
+	rest, _, cut := strings.Cut(rest, "#")
+	if before, _, found := strings.Cut(rest, "?"); found {
+		rest, cut = before, true
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		rest = Hidden + rest[at:]
+	}
+	if cut {
+		rest += "?" + Hidden
+	}
+	return scheme + "://" + rest
 }
 
 func appendRedactedList(dst []byte, name string, b []byte, all bool) []byte {

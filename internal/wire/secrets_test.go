@@ -21,9 +21,33 @@ func TestRedactHidesSecretsAndNothingElse(t *testing.T) {
 		`{"uri":"nonsense"}`:                                   `{"uri":"***"}`,
 		`{"apiKey":{"value":"k"},"URI":"https://h/?k","HTTPHeaders":{"a":7,"b":true},"Key":"k"}`: `{"apiKey":{"value":"***"},"URI":"https://h/***","HTTPHeaders":{"a":"***","b":true},"Key":"***"}`,
 		`{"serverURL":"https://h/?k","authorization":"b"}`:                                       `{"serverURL":"https://h/***","authorization":"***"}`,
+		// Values that are URLs, and keys inside of any text.
+		`{"resourceUri":"https://u:p@h/a?b=c","x":["rediss://h/0#f"],"y":"https://h/a"}`:       `{"resourceUri":"https://***@h/a?***","x":["rediss://h/0?***"],"y":"https://h/a"}`,
+		`{"query":"https://u:p/w@h/","q":"https://h/\u003fcode=k\u0026a"}`:                     `{"query":"https://***","q":"https://h/?***"}`,
+		`{"a":"x;AccountKey=a==;y","b":"see https://u:p@h/x?a=b&sig=k&c=d now","c":"pwd = k"}`: `{"a":"x;AccountKey=***;y","b":"see https://***@h/x?a=b&sig=***&c=d now","c":"pwd = ***"}`,
+		`{"a":"postcode=7","b":"x?codec=1","c":"#Microsoft.Skills.Text"}`:                      `{"a":"postcode=7","b":"x?codec=1","c":"#Microsoft.Skills.Text"}`,
+		`{"credentials":{"a":["b",1,{"c":"d"}],"e":true},"headers":"h"}`:                       `{"credentials":{"a":["***","***",{"c":"***"}],"e":true},"headers":"***"}`,
+		`{"token":"hotel","startOffset":0}`:                                                    `{"token":"hotel","startOffset":0}`,
+		`{"accessCredentials":{"applicationId":"a","applicationSecret":"s"}}`:                  `{"accessCredentials":{"applicationId":"a","applicationSecret":"***"}}`,
+		`{"@odata.context":"https://h/$metadata#a"}`:                                           `{"@odata.context":"https://h/$metadata#a"}`,
 		`[]`: `[]`, `{}`: `{}`, `null`: `null`, `"key"`: `"key"`,
 	} {
 		assert.Equal(t, want, string(wire.Redact([]byte(in))))
+	}
+}
+
+func TestNamesOfSecretsAreWholeWords(t *testing.T) {
+	for _, name := range []string{
+		"token", "TOKEN", "idToken", "id_token", "sas", "blobSas", "pwd", "passphrase", "privateKey", "PRIVATE_KEY", "authenticationKey",
+		"credential", "credentials", "bearer", "x-functions-key", "ocp-apim-subscription-key", "headers", "api-key", "account_key", "clientSecret",
+	} {
+		assert.True(t, wire.Secret(name), name)
+	}
+	for _, name := range []string{
+		"", "tokenizer", "tokenFilters", "tokens", "maxTokens", "maxTokenLength", "certificateName", "canvas", "keyPhrases", "keyVaultKeyName",
+		"partitionKey", "credentialName", "secretary", "bearerType", "filterToken", "accessCredentials", "keywords", "monkey", "documentKey",
+	} {
+		assert.False(t, wire.Secret(name), name)
 	}
 }
 

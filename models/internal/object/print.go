@@ -12,6 +12,9 @@ import (
 // for every verb.
 func Format(s fmt.State, x any) { _, _ = s.Write(shown(x)) }
 
+// String implements fmt.Stringer and fmt.GoStringer for those of these types that have a field named Format.
+func String(x any) string { return string(shown(x)) }
+
 // LogValue implements slog.LogValuer for the same types.
 func LogValue(x any) slog.Value { return slog.StringValue(string(shown(x))) }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 )
@@ -355,7 +356,8 @@ func (p *Plan) mask(files definitions.Set) {
 	for i := range files {
 		for _, s := range files[i].Secrets {
 			if value, ok := p.variables(s.Variable); ok && value != "" {
-				pairs = append(pairs, quoted(value), `"${`+s.Variable+`}"`)
+				name := `"${` + s.Variable + `}"`
+				pairs = append(pairs, quoted(value), name, quoted(wire.Text(wire.Location(value))), name)
 			}
 		}
 	}

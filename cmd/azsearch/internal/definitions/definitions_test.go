@@ -58,6 +58,26 @@ var everything = map[*Kind]string{
 	KnowledgeSources: `{"name":"books","kind":"azureBlob","azureBlobParameters":{"connectionString":"AccountKey=S3CRET","containerName":"c"}}`,
 }
 
+func TestFilesHaveSecretsOfAnyMemberAndNoOtherPlaceholders(t *testing.T) {
+	for in, variables := range map[string][]string{
+		`{"parameters":{"configuration":{"token":"a","x-functions-key":"b","credentials":{"a":{"b":"c"},"l":["d"]},"dataToExtract":"all"}}}`: {
+			"INDEXERS_IX_PARAMETERS_CONFIGURATION_TOKEN", "INDEXERS_IX_PARAMETERS_CONFIGURATION_X_FUNCTIONS_KEY",
+			"INDEXERS_IX_PARAMETERS_CONFIGURATION_CREDENTIALS_A_B", "INDEXERS_IX_PARAMETERS_CONFIGURATION_CREDENTIALS_L_0",
+		},
+		`{"q":"https://u:p@h/","r":"https://h/?a=1&sig=b","s":"AccountKey=c","t":"https://h/?api-version=1"}`: {"INDEXERS_IX_Q", "INDEXERS_IX_R", "INDEXERS_IX_S"},
+		`{"fields":[{"name":"headers","type":"Edm.String"},{"name":"credentials","type":"Edm.String"}]}`:      nil,
+		`{"accessCredentials":{"applicationId":"i","applicationSecret":"s"}}`:                                 {"INDEXERS_IX_ACCESSCREDENTIALS_APPLICATIONSECRET"},
+	} {
+		d := Definition{Kind: Indexers, Name: "ix", JSON: json.RawMessage(in)}
+		d.hide(map[string]int{})
+		var found []string
+		for _, s := range d.Secrets {
+			found = append(found, s.Variable)
+		}
+		assert.Equal(t, variables, found, in)
+	}
+}
+
 func TestDefinitionsComeBackFromFilesWithTheirSecretsFromTheEnvironment(t *testing.T) {
 	from := newService(t)
 	for _, k := range Kinds {

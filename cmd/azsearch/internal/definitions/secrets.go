@@ -25,8 +25,8 @@ var (
 // hide replaces secrets by placeholders, also those that the service returns as null. taken counts the uses of each
 // variable name in the set, so that names stay unique.
 func (d *Definition) hide(taken map[string]int) {
-	d.JSON = indented(rewrite(d.JSON, nil, func(path []string, value []byte) []byte {
-		if !secret(path, value) {
+	d.JSON = indented(rewrite(d.JSON, nil, false, func(path []string, value []byte, below bool) []byte {
+		if !secret(path[len(path)-1], value, below) {
 			return value
 		}
 		s := Secret{Path: strings.Join(path, "."), Variable: strings.Trim(notInNames.ReplaceAllString(strings.ToUpper(strings.Join(append([]string{d.Kind.Folder, d.Name}, path...), "_")), "_"), "_")}
@@ -39,9 +39,9 @@ func (d *Definition) hide(taken map[string]int) {
 	}))
 }
 
-// secret reports whether a JSON string or null at path is a secret, or stands for one.
-func secret(path []string, value []byte) bool {
-	name := path[len(path)-1]
+// secret reports whether a JSON string or null with this name is a secret, or stands for one. below means that it is in
+// an object or list of secrets.
+func secret(name string, value []byte, below bool) bool {
 	if string(value) == "null" {
 		return strings.HasSuffix(strings.ToLower(name), "connectionstring")
 	}
@@ -49,14 +49,11 @@ func secret(path []string, value []byte) bool {
 	if !is || text == "" {
 		return false
 	}
-	if len(path) > 1 && wire.SecretObject(path[len(path)-2]) {
-		return true
-	}
-	if wire.Address(name) {
+	if wire.Address(name) && !below {
 		u, err := url.Parse(text)
 		return err != nil || u.RawQuery != "" || u.User != nil
 	}
-	return wire.Secret(name)
+	return below || wire.Secret(name) || wire.Text(text) != text
 }
 
 // HasSecret reports whether the definition has a secret, as a placeholder or literally. The service returns no secrets,
@@ -75,7 +72,7 @@ func (d *Definition) HasSecret() bool {
 // variables without a value. A placeholder must be the whole string: in "a${B}" nothing is replaced.
 func (d *Definition) Expand(lookup func(variable string) (value string, ok bool)) (json.RawMessage, error) {
 	var missing []string
-	content := rewrite(d.JSON, nil, func(_ []string, value []byte) []byte {
+	content := rewrite(d.JSON, nil, false, func(_ []string, value []byte, _ bool) []byte {
 		text, _ := wire.Unquote(value)
 		found := placeholder.FindStringSubmatch(text)
 		if found == nil {
@@ -96,14 +93,14 @@ func (d *Definition) Expand(lookup func(variable string) (value string, ok bool)
 }
 
 // rewrite returns JSON in which the result of visit replaces each string and null. In path an array element has the
-// name of its member "name", or its index.
-func rewrite(b []byte, path []string, visit func(path []string, value []byte) []byte) []byte {
+// name of its member "name", or its index. below is true in members whose names are those of secrets.
+func rewrite(b []byte, path []string, below bool, visit func(path []string, value []byte, below bool) []byte) []byte {
 	if len(b) == 0 {
 		return b
 	}
 	switch b[0] {
 	case '"', 'n':
-		return visit(path, b)
+		return visit(path, b, below)
 	case '{':
 		out := []byte{'{'}
 		_ = wire.EachMember(b, func(quoted, value []byte) bool { // b is JSON
@@ -111,7 +108,7 @@ func rewrite(b []byte, path []string, visit func(path []string, value []byte) []
 				out = append(out, ',')
 			}
 			name, _ := wire.Unquote(quoted)
-			out = append(append(append(out, quoted...), ':'), rewrite(value, append(path[:len(path):len(path)], name), visit)...)
+			out = append(append(append(out, quoted...), ':'), rewrite(value, append(path[:len(path):len(path)], name), below || wire.SecretObject(name) || value[0] != '"' && wire.Secret(name), visit)...)
 			return true
 		})
 		return append(out, '}')
@@ -123,7 +120,7 @@ func rewrite(b []byte, path []string, visit func(path []string, value []byte) []
 			if i > 0 {
 				out = append(out, ',')
 			}
-			out = append(out, rewrite(e, append(path[:len(path):len(path)], elementName(e, i)), visit)...)
+			out = append(out, rewrite(e, append(path[:len(path):len(path)], elementName(e, i)), below, visit)...)
 		}
 		return append(out, ']')
 	}

@@ -148,9 +148,15 @@ func (s *source) json() string {
 	return text + "func init() { object.Own(objects...) }\n\nvar objects = []any{\n" + s.each("UnmarshalJSON", "%s{},\n") + "}\n"
 }
 
-// print returns the methods that hide secrets.
+// print returns the methods that hide secrets. A type with a field named Format gets String and GoString instead.
 func (s *source) print() string {
-	return s.each("Format", "func (x %s) Format(s fmt.State, _ rune) { object.Format(s, x) }\n") +
+	text := ""
+	for _, x := range s.objects {
+		if s.has[x+".Format"] {
+			text += fmt.Sprintf("func (x %[1]s) String() string { return object.String(x) }\n\nfunc (x %[1]s) GoString() string { return object.String(x) }\n\n", x)
+		}
+	}
+	return text + s.each("Format", "func (x %s) Format(s fmt.State, _ rune) { object.Format(s, x) }\n") +
 		s.each("LogValue", "func (x %s) LogValue() slog.Value { return object.LogValue(x) }\n")
 }
 
