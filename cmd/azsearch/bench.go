@@ -48,7 +48,7 @@ a sender. While it runs, other programs have less of the service.
 
 func runBench(ctx context.Context, c *serviceCall) (err error) {
 	if len(c.args) > 0 {
-		return fmt.Errorf("unknown argument %q (see %s -help)", c.args[0], c.FullName())
+		return fmt.Errorf("unknown argument %q (see %s -help)", shown(c.args[0]), c.FullName())
 	}
 	if c.Duration("for") < time.Second {
 		return fmt.Errorf("-for %v: at least 1s", c.Duration("for"))

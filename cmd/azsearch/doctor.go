@@ -38,7 +38,7 @@ if there is a failure.
 
 func runDoctor(ctx context.Context, c *serviceCall) error {
 	if len(c.args) > 0 {
-		return fmt.Errorf("unknown argument %q (see %s -help)", c.args[0], c.FullName())
+		return fmt.Errorf("unknown argument %q (see %s -help)", shown(c.args[0]), c.FullName())
 	}
 	f := doctor.Findings{}
 	if err := doctorService(ctx, c, &f); err != nil {

@@ -209,6 +209,9 @@ func queryFlag() cli.Flag {
 // inputs returns the files that a command reads, or with -query the database, and the options to read them.
 func inputs(ctx context.Context, c *cli.Command, args []string) ([]string, source.Options, error) {
 	o := source.Options{Kind: c.String("format"), Stdin: os.Stdin}
+	if err := refuseURLs(c, args); err != nil {
+		return nil, o, err
+	}
 	query := c.String("query")
 	isDatabase := len(args) == 1 && database.Is(args[0])
 	switch {

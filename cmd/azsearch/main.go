@@ -60,6 +60,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -72,6 +73,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
+	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
 func main() {
@@ -180,6 +182,9 @@ func usageError(_ context.Context, c *cli.Command, err error, _ bool) error {
 	if strings.HasPrefix(c.ArgsUsage, "INDEX") && strings.HasSuffix(err.Error(), ": -index") {
 		return fmt.Errorf("-index is not a flag of this command: INDEX is its first argument, as in %s %s (see %[1]s -help)", c.FullName(), c.ArgsUsage)
 	}
+	if text := wire.Text(err.Error()); text != err.Error() { // it quotes the value of a flag
+		err = errors.New(text)
+	}
 	return fmt.Errorf("%w (see %s -help)", err, c.FullName())
 }
 
@@ -190,7 +195,10 @@ func refuseArguments(action func(*cli.Command) error) cli.ActionFunc {
 			if like := cli.SuggestCommand(c.Commands, name); like != "" && name != "" && like[0] == name[0] {
 				meant = ": did you mean " + like + "?"
 			}
-			return fmt.Errorf("unknown argument %q%s (see %s -help)", name, meant, c.FullName())
+			return fmt.Errorf("unknown argument %q%s (see %s -help)", shown(name), meant, c.FullName())
+		}
+		if err := refuseURLs(c, nil); err != nil {
+			return err
 		}
 		return action(c)
 	}

@@ -117,7 +117,7 @@ func (c *outboxCall) arguments(args []string, numbers bool) error {
 	case c.Name == "letters" && c.Int("limit") < 1:
 		return fmt.Errorf("-limit %d: at least one dead letter must be printed", c.Int("limit"))
 	case !numbers && len(args) > 0:
-		return fmt.Errorf("unknown argument %q (see %s -help)", args[0], c.FullName())
+		return fmt.Errorf("unknown argument %q (see %s -help)", shown(args[0]), c.FullName())
 	case numbers && c.Bool("all") == (len(args) > 0):
 		return errors.New("name the numbers of dead letters, or use -all")
 	case numbers && c.Bool("all") && !c.Bool("yes"):
@@ -126,7 +126,7 @@ func (c *outboxCall) arguments(args []string, numbers bool) error {
 	for _, arg := range args {
 		n, err := strconv.ParseInt(arg, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not the number of a dead letter; azsearch outbox letters prints them", arg) //voice:ok a command
+			return fmt.Errorf("%q is not the number of a dead letter; azsearch outbox letters prints them", shown(arg)) //voice:ok a command
 		}
 		c.numbers = append(c.numbers, n)
 	}

@@ -113,7 +113,7 @@ func queueCommand(stdout io.Writer, c cli.Command, how access, action func(conte
 		case len(args) == 0:
 			return fmt.Errorf("the queue is missing: name its directory or its redis:// URL (see %s -help)", cmd.FullName())
 		case len(args) > 1 && !takesKeys:
-			return fmt.Errorf("unknown argument %q (see %s -help)", args[1], cmd.FullName())
+			return fmt.Errorf("unknown argument %q (see %s -help)", shown(args[1]), cmd.FullName())
 		}
 		call := &queueCall{Command: cmd, began: time.Now(), keys: args[1:], out: listing.New(stdout, cmd.Bool("json"))}
 		if err := call.check(); err != nil {

@@ -67,9 +67,9 @@ func parsePlace(where, name string) (place, error) {
 	u, err := url.Parse(where)
 	switch {
 	case err != nil:
-		return place{}, fmt.Errorf("the URL of the queue cannot be read: %w", err)
+		return place{}, errors.New("the URL of the queue cannot be read: write file:///PATH")
 	case u.Host != "" && u.Host != "localhost", u.Path == "":
-		return place{}, fmt.Errorf("%s is not a directory of this machine: write file:///PATH", where)
+		return place{}, fmt.Errorf("%s is not a directory of this machine: write file:///PATH", shown(where))
 	}
 	dir := u.Path
 	if runtime.GOOS == "windows" { // file:///C:/queue
@@ -176,7 +176,7 @@ func (p place) exists() error {
 	entries, err := os.ReadDir(p.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no directory %s: is the path right?", p.dir)
+		return fmt.Errorf("there is no directory %s: is the path right?", shown(p.dir))
 	case err != nil:
 		return err
 	}
@@ -185,7 +185,7 @@ func (p place) exists() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("there is no queue in %s: is the path right?", p.dir)
+	return fmt.Errorf("there is no queue in %s: is the path right?", shown(p.dir))
 }
 
 // advise adds to an error of opening a directory what the user can do.

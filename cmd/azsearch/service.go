@@ -52,9 +52,12 @@ func namedCommand(stdout, stderr io.Writer, c cli.Command, least, most int, acti
 			if strings.Contains(args[most], " ") && slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "filter") }) {
 				do = "a filter follows -filter"
 			}
-			return fmt.Errorf("unknown argument %q; %s (see %s -help)", args[most], do, cmd.FullName())
+			return fmt.Errorf("unknown argument %q; %s (see %s -help)", shown(args[most]), do, cmd.FullName())
 		case slices.Contains(args[:least], ""):
 			return fmt.Errorf("an argument is empty: use %s %s", cmd.FullName(), cmd.ArgsUsage)
+		}
+		if err := refuseURLs(cmd, args); err != nil {
+			return err
 		}
 		err := action(ctx, &serviceCall{Command: cmd, args: args, stdout: terminal.Of(stdout), stderr: terminal.Of(stderr)})
 		if err != nil && ctx.Err() != nil && exit.Code(err) != exit.Interrupted {

@@ -60,9 +60,9 @@ func secret(name string, value []byte, below bool) bool {
 // so they cannot be compared.
 func (d *Definition) HasSecret() bool {
 	found := len(d.Secrets) > 0
-	rewrite(d.JSON, nil, func(path []string, value []byte) []byte {
+	rewrite(d.JSON, nil, false, func(path []string, value []byte, below bool) []byte {
 		text, is := wire.Unquote(value)
-		found = found || is && text != "<unchanged>" && text != "<redacted>" && secret(path, value) // these two stand for none
+		found = found || is && text != "<unchanged>" && text != "<redacted>" && secret(path[len(path)-1], value, below) // these two stand for none
 		return value
 	})
 	return found
