@@ -34,7 +34,8 @@ type AzureOpenAIParameters struct {
 	ResourceURI string `json:"resourceUri,omitzero"`
 	// DeploymentID is the deployment of the model.
 	DeploymentID string `json:"deploymentId,omitzero"`
-	// APIKey is a key of the resource. The service does not return it. If it is empty, AuthIdentity is used.
+	// APIKey is a key of the resource. The service returns "<redacted>" or nothing for it; whether an update with that
+	// keeps the stored key is not documented, so set it in every update. If it is empty, AuthIdentity is used.
 	APIKey string `json:"apiKey,omitzero"`
 	// AuthIdentity is the managed identity for the resource. Defaults to the system-assigned one.
 	AuthIdentity *DataIdentity `json:"authIdentity,omitzero"`
@@ -68,7 +69,8 @@ type AIServicesVisionParameters struct {
 	ModelVersion string `json:"modelVersion"`
 	// ResourceURI is the URL of the resource.
 	ResourceURI string `json:"resourceUri"`
-	// APIKey is a key of the resource. The service does not return it. If it is empty, AuthIdentity is used.
+	// APIKey is a key of the resource. The service returns "<redacted>" or nothing for it; whether an update with that
+	// keeps the stored key is not documented, so set it in every update. If it is empty, AuthIdentity is used.
 	APIKey string `json:"apiKey,omitzero"`
 	// AuthIdentity is the managed identity for the resource. Defaults to the system-assigned one.
 	AuthIdentity *DataIdentity `json:"authIdentity,omitzero"`

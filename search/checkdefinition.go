@@ -3,6 +3,7 @@ package search
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 
 	"github.com/go-azsearch/azsearch/internal/refusal"
 	"github.com/go-azsearch/azsearch/models"
@@ -16,6 +17,15 @@ type Definitions struct {
 	DataSources []indexers.DataSource
 	Skillsets   []skills.Skillset
 }
+
+// String returns the definitions with *** in place of secrets.
+func (d Definitions) String() string {
+	type fields Definitions
+	return fmt.Sprintf("%+v", fields(d))
+}
+
+// LogValue implements slog.LogValuer with String.
+func (d Definitions) LogValue() slog.Value { return slog.StringValue(d.String()) }
 
 // CheckDefinition returns the problems for which the service would refuse a data source, a skillset or an indexer, or
 // for which each run of the indexer would fail. Of an index it checks only the name and the key. Nothing is sent:

@@ -42,7 +42,9 @@ type CreateOrUpdateKnowledgeBaseOptions struct {
 
 // CreateOrUpdateKnowledgeBase creates a knowledge base or replaces an existing one, and returns the stored
 // definition. If a condition does not hold, the error is ErrPreconditionFailed. A definition that was read from a
-// service carries an ETag and is written only over that version; see CreateOrUpdateIndex.
+// service carries an ETag and is written only over that version; see CreateOrUpdateIndex. The service does not return
+// keys and connection strings; whether an update without them, or with "<redacted>", keeps the stored ones is not
+// documented, so set them in every update.
 func (c *IndexClient) CreateOrUpdateKnowledgeBase(ctx context.Context, knowledgeBase knowledge.Base, opts *CreateOrUpdateKnowledgeBaseOptions) (knowledge.Base, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateKnowledgeBaseOptions{}

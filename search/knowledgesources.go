@@ -43,7 +43,9 @@ type CreateOrUpdateKnowledgeSourceOptions struct {
 
 // CreateOrUpdateKnowledgeSource creates a knowledge source or replaces an existing one, and returns the stored
 // definition. If a condition does not hold, the error is ErrPreconditionFailed. A definition that was read from a
-// service carries an ETag and is written only over that version; see CreateOrUpdateIndex.
+// service carries an ETag and is written only over that version; see CreateOrUpdateIndex. The service does not return
+// keys and connection strings; whether an update without them, or with "<redacted>", keeps the stored ones is not
+// documented, so set them in every update.
 func (c *IndexClient) CreateOrUpdateKnowledgeSource(ctx context.Context, knowledgeSource knowledge.Source, opts *CreateOrUpdateKnowledgeSourceOptions) (knowledge.Source, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateKnowledgeSourceOptions{}

@@ -41,7 +41,9 @@ type CreateOrUpdateSkillsetOptions struct {
 // CreateOrUpdateSkillset creates a skillset or replaces an existing one, and returns the stored definition. Documents
 // that are already indexed do not change. If a condition does not hold, the error is ErrPreconditionFailed. A
 // definition that was read from a service carries an ETag and is written only over that version; see
-// CreateOrUpdateIndex.
+// CreateOrUpdateIndex. The service does not return
+// keys and connection strings; whether an update without them, or with "<redacted>", keeps the stored ones is not
+// documented, so set them in every update.
 func (c *IndexerClient) CreateOrUpdateSkillset(ctx context.Context, skillset skills.Skillset, opts *CreateOrUpdateSkillsetOptions) (skills.Skillset, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateSkillsetOptions{}

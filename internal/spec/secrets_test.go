@@ -16,6 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/models/indexers"
 	"github.com/go-azsearch/azsearch/models/knowledge"
 	"github.com/go-azsearch/azsearch/models/skills"
+	"github.com/go-azsearch/azsearch/search"
 )
 
 const hidden = "S3CRET"
@@ -45,7 +46,7 @@ var secrets = map[string][]any{
 		[]knowledge.Model{knowledge.AzureOpenAI{Parameters: azureOpenAI}},
 	},
 	"ChatCompletionSkill.apiKey":                          {skillset(skills.ChatCompletion{APIKey: hidden}), skills.ChatCompletion{APIKey: hidden}},
-	"DataSourceCredentials.connectionString":              {indexers.DataSource{Credentials: indexers.Credentials{ConnectionString: hidden}}, indexers.Credentials{ConnectionString: hidden}},
+	"DataSourceCredentials.connectionString":              {indexers.DataSource{Credentials: indexers.Credentials{ConnectionString: hidden}}, indexers.Credentials{ConnectionString: hidden}, search.Definitions{DataSources: []indexers.DataSource{{Credentials: indexers.Credentials{ConnectionString: hidden}}}}},
 	"SearchIndexerKnowledgeStore.storageConnectionString": {skills.Skillset{KnowledgeStore: &skills.KnowledgeStore{StorageConnectionString: hidden}}, skills.KnowledgeStore{StorageConnectionString: hidden}},
 	"WebApiSkill.httpHeaders":                             {skillset(skills.WebAPI{HTTPHeaders: map[string]string{"x-key": hidden}}), skills.WebAPI{HTTPHeaders: map[string]string{"x-key": hidden}}},
 	"WebApiVectorizerParameters.httpHeaders":              {vectorizer(models.Vectorizer{WebAPI: &models.WebAPIParameters{HTTPHeaders: map[string]string{"x-key": hidden}}})},

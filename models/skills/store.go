@@ -51,7 +51,7 @@ const (
 // KnowledgeStore stores enriched documents in a storage account.
 type KnowledgeStore struct {
 	// StorageConnectionString gives access to the account, or identifies it as "ResourceId=…;". The service does not
-	// return it. An empty string is written as null, which keeps the stored one in an update.
+	// return it. An empty string is written as null; whether that keeps the stored one in an update is not documented.
 	StorageConnectionString string `json:"storageConnectionString" empty:"null"`
 	// Projections select the stored parts.
 	Projections []Projection `json:"projections"`
