@@ -12,8 +12,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// shown returns an argument for a message, without the user info and query of a URL: people forget a subcommand, or
-// take a URL for a file, and the message may be logged.
+// shown returns an argument for a message, without the user info and query of a URL: a subcommand may be missing, or
+// a URL stand in place of a file, and the message may be logged.
 func shown(argument string) string {
 	scheme, _, isURL := strings.Cut(argument, "://")
 	if isURL && strings.ContainsFunc(argument, unicode.IsSpace) {
