@@ -44,7 +44,7 @@ func refuseURLs(c *cli.Command, args []string) error {
 		}
 		form := strings.Trim(forms[min(i, len(forms)-1)], "[].")
 		takesDatabase := form == "FILE" || form == "A" || form == "B"
-		if form != "TEXT" && !(takesDatabase && database.Is(arg)) {
+		if form != "TEXT" && (!takesDatabase || !database.Is(arg)) {
 			refuse(form, arg)
 		}
 	}
