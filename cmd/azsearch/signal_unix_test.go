@@ -18,7 +18,7 @@ import (
 func TestSignalStopsTheEmulatorCleanly(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {
-			e := startEmulator(t)
+			e := startEmulator(t, "-quiet")
 			got := e.stop(t, s)
 			assert.Equal(t, ended{}, got, "exit 0 and not a word")
 		})
