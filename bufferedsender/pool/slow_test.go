@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,8 +15,8 @@ import (
 // worker is a member whose seats ask, keep the slot for a time, release it and ask again.
 type worker struct {
 	m    *Member
-	done int // requests
-	stop bool
+	done atomic.Int64 // requests
+	stop atomic.Bool
 }
 
 func newWorker(t *testing.T, p *Pool, name string) *worker {
@@ -29,7 +30,7 @@ func (w *worker) work(class models.Class, seats int, bytes int64, takes time.Dur
 		go func() {
 			woken := make(chan struct{}, 1)
 			s := w.m.Seat(func() { woken <- struct{}{} })
-			for !w.stop {
+			for !w.stop.Load() {
 				slot, ok, err := s.Ask(class, bytes)
 				if err != nil {
 					return
@@ -39,28 +40,27 @@ func (w *worker) work(class models.Class, seats int, bytes int64, takes time.Dur
 					continue
 				}
 				within, _ := slot.Trial()
-				answered := within == 0 || takes <= within
-				if !answered {
-					takes = within
+				if within == 0 {
+					within = takes
 				}
-				time.Sleep(takes)
-				slot.Release(answered)
-				w.done++
+				time.Sleep(min(takes, within))
+				slot.Release(takes <= within)
+				w.done.Add(1)
 			}
 		}()
 	}
 }
 
 // in returns the requests of the next seconds.
-func (w *worker) in(d time.Duration) int {
-	before := w.done
+func (w *worker) in(d time.Duration) int64 {
+	before := w.done.Load()
 	time.Sleep(d)
-	return w.done - before
+	return w.done.Load() - before
 }
 
 func leave(all ...*worker) {
 	for _, w := range all {
-		w.stop = true
+		w.stop.Store(true)
 		w.m.Leave()
 	}
 	time.Sleep(time.Hour) // the last requests end
@@ -113,16 +113,15 @@ func TestALargeRequestIsNotSlow(t *testing.T) {
 
 // One member's backlog in a lower class does not delay its urgent requests.
 func TestSlowRequestsOfAnotherClassCostNothing(t *testing.T) {
-	rate := func(bulk bool) (n int) {
+	rate := func(bulk bool) (n int64) {
 		synctest.Test(t, func(t *testing.T) {
 			p := inTime(t, 2, 2)
 			a, b, c := newWorker(t, p, "a"), newWorker(t, p, "b"), newWorker(t, p, "c")
 			a.work(models.ClassExpedited, 1, 1000, 10*time.Millisecond)
 			if bulk {
-				extra := newWorker(t, p, "d")
-				extra.m, extra.done = a.m, 0
+				extra := &worker{m: a.m}
 				extra.work(models.ClassBestEffort, 1, 1000, 900*time.Millisecond)
-				defer func() { extra.stop = true }()
+				defer extra.stop.Store(true)
 			}
 			b.work(models.ClassExpedited, 4, 1000, 900*time.Millisecond)
 			c.work(models.ClassExpedited, 8, 1000, 10*time.Millisecond)

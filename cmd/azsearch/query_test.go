@@ -168,7 +168,7 @@ func TestCommandsRefuseWhatCannotWorkInOneLine(t *testing.T) {
 		{[]string{"get", "rooms", "1", "-select", "size"}, 3, "size"},
 		{[]string{"search"}, 2, "INDEX [TEXT]"},
 		{[]string{"search", "rooms", "two", "words"}, 2, "quote"},
-		{[]string{"search", "rooms", "-top", "-1"}, 2, "Top"},
+		{[]string{"search", "rooms", "-top", "-1"}, 2, "-top"},
 		{[]string{"search", "rooms", "-filter", "stars eq 'x"}, 2, "does not end"},
 		{[]string{"search", "rooms", "-filter", "size eq 1"}, 3, "size"},
 		{[]string{"search", "rooms", "-vector", "none.json"}, 2, "none.json"},
