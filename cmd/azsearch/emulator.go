@@ -195,11 +195,11 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 	if e.anyToken && !connect.Loopback(srv.URL()) {
 		fmt.Fprintln(stderr, "azsearch: -any-token on a public address: everyone who can reach it can do everything")
 	}
-	if !e.quiet {
-		fmt.Fprint(stderr, e.variables(srv.URL()))
-	}
 	if e.ui {
 		fmt.Fprintln(stderr, "azsearch: the page for browsers is at", pageURL(srv.URL()))
+	}
+	if !e.quiet {
+		fmt.Fprint(stderr, e.variables(srv.URL()))
 	}
 	if _, err := fmt.Fprintln(stdout, srv.URL()); err != nil {
 		return errors.Join(err, srv.Close())
