@@ -328,7 +328,9 @@ func (p *Pool) learn(u *use, answered bool, took time.Duration) {
 		m.doubted = false
 		m.answered.add(now, took)
 		p.answered.add(now, took)
-		p.lines[u.lane].pace.add(m, took)
+		if !m.left {
+			p.lines[u.lane].pace.add(m, took)
+		}
 	}
 }
 

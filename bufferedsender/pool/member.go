@@ -64,6 +64,7 @@ func (m *Member) Leave() {
 				p.lines[i].remove(s)
 				news.refuse(s, ErrLeft)
 			}
+			p.lines[i].pace.remove(m)
 		}
 		p.order(m)
 		for m.granted != nil {
@@ -258,6 +259,9 @@ type Slot struct{ use *use }
 // set while the member is in doubt, see Member.Doubted: this request tests whether the member is answered again. The
 // sender must enforce both limits. A trial cut off at its time limit proves nothing.
 func (s *Slot) Trial() (within time.Duration, actions int) {
+	if s.use == nil {
+		return 0, 0
+	}
 	return s.use.trial, s.use.actions
 }
 

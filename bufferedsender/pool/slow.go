@@ -38,6 +38,17 @@ func (p *pace) add(m *Member, took time.Duration) {
 	p.members[at], p.took[at], p.known = m, took, false
 }
 
+// remove discards the answers of a member that has left.
+func (p *pace) remove(m *Member) {
+	at := slices.Index(p.members[:p.n], m)
+	if at < 0 {
+		return
+	}
+	p.n--
+	p.members[at], p.took[at] = p.members[p.n], p.took[p.n]
+	p.members[p.n], p.next, p.known = nil, p.n, false
+}
+
 // usual returns the time of the faster members, 0 if only one has answers. Each member has one vote, because slow ones
 // have few answers; the lowest eighth decides, because slow ones may be the majority.
 func (p *pace) usual() time.Duration {

@@ -133,3 +133,27 @@ func TestSlowRequestsOfAnotherClassCostNothing(t *testing.T) {
 	}
 	assert.InEpsilon(t, rate(false), rate(true), 0.1)
 }
+
+// The requests of members that have left are not what those of others are compared with.
+func TestMembersThatHaveLeftMakeNoOtherSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := inTime(t, 1, 2)
+		for range 3 {
+			fast := newWorker(t, p, "fast")
+			fast.work(models.ClassAssured1, 2, 1000, 5*time.Millisecond)
+			time.Sleep(time.Second)
+			leave(fast)
+		}
+		one, other := newWorker(t, p, "one"), newWorker(t, p, "other")
+		one.work(models.ClassAssured1, 4, 1000, 200*time.Millisecond)
+		other.work(models.ClassAssured1, 4, 1000, 300*time.Millisecond)
+		time.Sleep(5 * time.Second)
+		n := one.in(20 * time.Second)
+		assert.InDelta(t, 1, float64(n)/float64(other.in(20*time.Second)), 0.05, "turns by bytes")
+		leave(one, other)
+	})
+	var none Slot
+	within, actions := none.Trial()
+	assert.Zero(t, within)
+	assert.Zero(t, actions)
+}
