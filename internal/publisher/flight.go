@@ -5,7 +5,6 @@ import (
 	"errors"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -117,36 +116,6 @@ func (fs *flights[V, R]) started() (n int) {
 // standing reports whether any flight stands.
 func (fs *flights[V, R]) standing() bool {
 	return slices.ContainsFunc(fs.inFlight, func(f *flight[V, R]) bool { return f.stands })
-}
-
-// completions are the finished requests. A worker that adds one never blocks, even after Close has left it behind.
-type completions[V, R any] struct {
-	mu      sync.Mutex
-	flights []*flight[V, R] // guarded by mu; workers append, the loop takes away
-}
-
-func (q *completions[V, R]) add(f *flight[V, R]) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.flights = append(q.flights, f)
-}
-
-// next removes and returns the first one, or nil.
-func (q *completions[V, R]) next() *flight[V, R] {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.flights) == 0 {
-		return nil
-	}
-	f := q.flights[0]
-	q.flights = slices.Delete(q.flights, 0, 1)
-	return f
-}
-
-func (q *completions[V, R]) any() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.flights) > 0
 }
 
 // send prepares the next request and starts it.
