@@ -136,6 +136,17 @@ func TestWaitForIndexerReturnsTheExecutionThatItStarted(t *testing.T) {
 	})
 }
 
+func TestWaitForIndexerPollsPolitelyForHours(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newIndexer()
+		s.begin(time.Now())
+		s.busyUntil = time.Now().Add(6 * time.Hour)
+		_, err := newIndexerClient(t, s).WaitForIndexer(t.Context(), "i", nil)
+		require.NoError(t, err)
+		assert.Less(t, len(s.requests), 6*120+30, "one in 30 s")
+	})
+}
+
 func TestWaitForIndexerIgnoresAReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newIndexer()

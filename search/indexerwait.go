@@ -62,10 +62,11 @@ func (c *IndexerClient) WaitForIndexer(ctx context.Context, name string, opts *W
 	if opts == nil {
 		opts = &WaitForIndexerOptions{}
 	}
-	pause := pauses{next: firstIndexerPause, most: opts.MaxPause}
+	pause := pauses{most: opts.MaxPause}
 	if pause.most <= 0 {
 		pause.most = maxIndexerPause
 	}
+	pause.next = min(firstIndexerPause, pause.most)
 	var before *indexers.Execution
 	for started := false; ; {
 		status, err := c.GetIndexerStatus(ctx, name, nil)
@@ -122,9 +123,9 @@ type pauses struct{ next, most time.Duration }
 
 // wait waits for the next pause, or returns the error of ctx when that ends.
 func (p *pauses) wait(ctx context.Context) error {
-	timer := time.NewTimer(min(p.next, p.most))
+	timer := time.NewTimer(p.next)
 	defer timer.Stop()
-	p.next += p.next / 2
+	p.next = min(p.next+p.next/2, p.most)
 	select {
 	case <-timer.C:
 		return nil
