@@ -239,7 +239,7 @@ func finishDestroy(dir disk.Folder) error {
 		return err
 	}
 	for _, e := range entries {
-		if _, ok := segmentNumber(e.Name()); ok || e.Name() == reserveName {
+		if _, ok := segmentNumber(e.Name()); ok || e.Name() == reserveName || e.Name() == markName {
 			if err := dir.Remove(e.Name()); err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 const (
 	lockName      = "lock"
 	destroyedName = "destroyed"
+	markName      = "synced"
 	segmentPrefix = "log-"
 	repairPrefix  = "repair-"
 	damagedPrefix = "damaged-"

@@ -44,6 +44,7 @@ type log struct {
 	full    error         // why next could not be made, or what the reserve holds back
 	tried   time.Time     // time of full, by the clock of the queue
 	failed  error
+	mark    *disk.Mark // notes synced; nil if it cannot be written. Syncs follow each other, and only they use it
 
 	reserved bool  // the file reserveName exists
 	burned   int64 // bytes that calls have written since moves was set
@@ -187,13 +188,16 @@ func (q *Queue) syncWanted() {
 		q.mu.Lock()
 		// Everything before end is written, so a sync that begins now covers it. Older segments go first: the synced
 		// part must be a prefix of the log.
-		end, segments := l.end(), l.unsynced
+		end, count, segments := l.end(), q.book.Globals().Seq, l.unsynced
 		q.mu.Unlock()
 		var err error
 		for _, s := range segments {
 			if err = s.area.Sync(); err != nil {
 				break
 			}
+		}
+		if err == nil {
+			l.note(end, count)
 		}
 		q.mu.Lock()
 		if err != nil {
@@ -207,4 +211,25 @@ func (q *Queue) syncWanted() {
 	}
 	l.syncing = false
 	close(l.round)
+}
+
+// note writes to the mark up to where the log is durable, and how many records were appended up to there. A mark that
+// cannot be written stays behind, so that Open detects less.
+func (l *log) note(end position, count uint64) {
+	if l.mark == nil {
+		return
+	}
+	err := l.mark.Note(disk.Extent{Of: l.id, Segment: uint64(end.segment), Offset: uint64(end.offset), Count: count})
+	if err != nil {
+		l.unmark(err)
+	}
+}
+
+// unmark gives up the mark until the next Open.
+func (l *log) unmark(err error) {
+	if l.mark != nil {
+		err = errors.Join(err, l.mark.Close())
+		l.mark = nil
+	}
+	l.options.Logger.Warn("filequeue: mark cannot be written; damage may stay undetected", "file", markName, "error", err)
 }

@@ -19,7 +19,8 @@ import (
 
 // Open opens the queue in a directory, or makes it. No other process may open it meanwhile. Open reads the whole log,
 // which takes about two seconds for a million waiting keys. A torn end, left by a crash, is cut off and logged; damage
-// elsewhere is a *CorruptError, see Repair. Leases of the previous process have run out.
+// elsewhere, or a log that ends before it was synced to, is a *CorruptError, see Repair. Leases of the previous process
+// have run out.
 //
 // With Options.ReadOnly it takes no lock and makes nothing. The content is that of the moment of Open, even while
 // another process uses the queue; leases are shown unless they had run out then.
@@ -196,6 +197,10 @@ func (q *Queue) start(r *recovery) error {
 	}
 	if err := l.findReserve(); err != nil {
 		return err
+	}
+	var err error
+	if l.mark, err = disk.OpenMark(l.dir, markName); err != nil {
+		l.unmark(err)
 	}
 	c := call{q: q, now: now}
 	if !l.fits(frameHeader + 64) {

@@ -295,6 +295,9 @@ func (q *Queue) writeClose() error {
 
 // close closes the files.
 func (l *log) close() (err error) {
+	if l.mark != nil {
+		err = l.mark.Close()
+	}
 	for _, s := range l.segments {
 		s.readers.Wait()
 		err = errors.Join(err, s.area.Close())

@@ -31,6 +31,7 @@ type recovery struct {
 	first   uint32 // see header.first
 	last    time.Time
 	durable position           // the largest durable position of all frames
+	noted   disk.Extent        // how far the log was durable according to the mark
 	opened  map[uint32]fs.File // for keyAt
 	current uint32             // the segment in data
 	data    []byte
@@ -48,8 +49,15 @@ type recovery struct {
 func (r *recovery) run() error {
 	defer r.close()
 	r.opened = make(map[uint32]fs.File)
-	if err := r.list(); err != nil || len(r.numbers) == 0 {
+	var err error
+	if r.noted, err = disk.ReadMark(r.dir, markName); err != nil { // before the log, to which its owner may add
 		return err
+	}
+	if err := r.list(); err != nil {
+		return err
+	}
+	if len(r.numbers) == 0 {
+		return r.short()
 	}
 	// The times of all frames must be later than the start of the book.
 	r.book = book.New[ref](r.created.Add(-queue.MaxSkew))
@@ -68,7 +76,45 @@ func (r *recovery) run() error {
 	if r.first > 0 && r.numbers[0] > r.first && r.salvage == nil {
 		return &CorruptError{Reason: fmt.Sprintf("%s is missing", segmentName(r.first))}
 	}
-	return nil
+	return r.short()
+}
+
+// short returns an error if the log ends before its mark, which proves that synced frames are missing at the end. A
+// crash cannot do that, but a bad copy, a disk that lies about syncs, or an incomplete restore can. While salvaging it
+// counts what is missing instead.
+func (r *recovery) short() error {
+	at := r.marked()
+	switch s, gone := r.salvage, len(r.numbers) == 0; {
+	case !r.end.before(at):
+		return nil
+	case s != nil && gone:
+		s.Broken++
+		s.Missing = append(s.Missing, segmentName(at.segment))
+		return nil
+	case s != nil:
+		s.Broken++
+		if at.segment == r.end.segment {
+			s.Dropped += int64(at.offset - r.end.offset)
+		}
+		for n := r.end.segment + 1; n <= at.segment; n++ {
+			s.Missing = append(s.Missing, segmentName(n))
+		}
+		r.damaged(r.end.segment)
+		return nil
+	case gone:
+		return &CorruptError{Reason: fmt.Sprintf("all log files are missing; the last one was %s", segmentName(at.segment))}
+	}
+	lost := r.noted.Count - min(r.noted.Count, r.book.Globals().Seq)
+	return &CorruptError{Segment: r.end.segment, Offset: int64(r.end.offset), Reason: fmt.Sprintf(
+		"the log ends here, but was synced up to %s byte %d; %d appended records are missing", segmentName(at.segment), at.offset, lost)}
+}
+
+// marked returns up to where the log was durable according to its mark. Without a log each mark is that of the log.
+func (r *recovery) marked() position {
+	if len(r.numbers) > 0 && r.noted.Of != r.id {
+		return position{}
+	}
+	return position{uint32(r.noted.Segment), uint32(r.noted.Offset)} //nolint:gosec // from a position
 }
 
 // close closes the files. openFiles needs only numbers, ends and end.
@@ -228,7 +274,9 @@ func (r *recovery) segment(i int, prev int64) (end int64, done bool, err error) 
 		}
 		end = int64(f.at.offset) + f.size()
 	}
-	r.end = position{n, uint32(end)} //nolint:gosec // see maxFrame
+	if r.salvage == nil || end > headerSize { // not a segment ahead, which no frame has reached
+		r.end = position{n, uint32(end)} //nolint:gosec // see maxFrame
+	}
 	if r.salvage != nil {
 		return end, false, nil // a link that does not fit shows that frames are missing, but not which
 	}

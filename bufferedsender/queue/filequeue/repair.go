@@ -67,6 +67,12 @@ func repair(dir disk.Folder, options Options) (report RepairReport, err error) {
 	if err := r.run(); err != nil {
 		return report, err
 	}
+	if err := removeEmpty(dir, r.empty); err != nil {
+		return report, err
+	}
+	if len(r.numbers) == 0 { // the mark was all that was left
+		return report, errors.Join(disk.Remove(dir, markName), dir.SyncNames())
+	}
 	if r.book == nil || r.id == (queue.ID{}) {
 		return report, errors.New("no segment of the log has a readable header")
 	}
@@ -84,6 +90,16 @@ func removeRepairs(dir disk.Folder) error {
 			if err := dir.Remove(e.Name()); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// removeEmpty removes segments without a header, as Open does. They would be a gap in front of the new segments.
+func removeEmpty(dir disk.Folder, names []string) error {
+	for _, name := range names {
+		if err := errors.Join(dir.Remove(name), dir.SyncNames()); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -226,7 +242,7 @@ func (w *rewrite) openOld() error {
 func (w *rewrite) writeAll() error {
 	entries := w.r.book.Inspect(w.now, 0, nil, math.MaxInt)
 	w.report.Keys = len(entries)
-	first := w.r.numbers[len(w.r.numbers)-1] + 1
+	first := max(w.r.numbers[len(w.r.numbers)-1], w.r.marked().segment) + 1
 	if err := w.begin(first); err != nil {
 		return err
 	}
