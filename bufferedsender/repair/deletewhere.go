@@ -29,9 +29,9 @@ type DeleteOptions struct {
 	// Total returns the number of all documents of the index, matching or not: use the DocumentCount of a search.Client. It
 	// is called once, before the first delete.
 	Total func(ctx context.Context) (int64, error)
-	// MaxShare is the share of Total that may be deleted in 24 hours, by all calls of this process for the index and its
-	// passes without a Store. It must be more than 0 and at most 1. Defaults to 0.05, at least one document and at most
-	// 10 000; see GUARDS.md.
+	// MaxShare is the share of Total that may be deleted in 24 hours, by all calls and passes of this process for the
+	// index; calls of other processes are not counted. It must be more than 0 and at most 1. Defaults to 0.05, at least
+	// one document and at most 10 000; see GUARDS.md.
 	MaxShare float64
 	// AllowDeletes lifts that bound. It must be the exact number of matching documents, as a dry run reports it in
 	// Receipt.Matched. If another number matches, nothing is deleted; if none matches, there is no error. Documents that

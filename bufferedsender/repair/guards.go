@@ -101,7 +101,7 @@ func (p *pass) charge(ctx context.Context, c changes, rows func(*spent) int64) e
 	var tooMany error
 	err := p.withSpent(ctx, func(s *spent) bool {
 		if p.DryRun {
-			s = &spent{Spent: slices.Clone(s.Spent), Ranges: s.Ranges}
+			s = &spent{Spent: slices.Clone(s.Spent), Ranges: s.Ranges, also: s.also}
 		}
 		n := rows(s)
 		if c == (changes{}) {

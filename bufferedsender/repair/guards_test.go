@@ -59,6 +59,38 @@ func TestTheBoundOnDeletesIsOfADay(t *testing.T) {
 	}
 }
 
+// A Store is shared by processes. What this process deletes without one counts with it, and the other way round.
+func TestADayIsOfPassesWithAndWithoutAStoreTogether(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(1000)
+		kept, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		next := 0
+		pass := func(store Store) error { // 4 %
+			for range 40 {
+				w.set(key(next), nil)
+				next++
+			}
+			time.Sleep(time.Minute)
+			_, err := w.repair(&Options{Store: store})
+			return err
+		}
+		for _, order := range [][2]Store{{kept, nil}, {nil, kept}} {
+			require.NoError(t, pass(order[0]))
+			var e *DeletesError
+			require.ErrorAs(t, pass(order[1]), &e)
+			assert.EqualValues(t, 40, e.Deleted)
+			require.ErrorAs(t, pass(order[0]), &e)
+			assert.EqualValues(t, 40, e.Deleted, "it counts once")
+			time.Sleep(24 * time.Hour)
+			for i := range 80 { // the refused ones
+				w.set(key(next-1-i), &hotel{ID: key(next - 1 - i), Version: 1})
+			}
+			next -= 80
+		}
+	})
+}
+
 func TestAWrongSourceWritesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(1000)

@@ -37,8 +37,8 @@ type Options struct {
 	Pause time.Duration
 
 	// MaxShare is the share of the index's documents that may be overwritten, and the share that may be deleted, in 24
-	// hours: by all passes that share the Store, or without one by all passes and DeleteWhere calls of this process. A pass
-	// that would exceed it writes nothing. It must be more than 0 and at most 1; 1 removes the bound. Defaults to 0.05, at
+	// hours: by all passes and DeleteWhere calls of this process, and by those of other processes that share Store and
+	// Name. A pass that would exceed it writes nothing. It must be more than 0 and at most 1; 1 removes the bound. Defaults to 0.05, at
 	// least one document and at most 10 000; see GUARDS.md.
 	MaxShare float64
 	// AllowDeletes lifts the bound on deletes for one pass. It must be the exact number of surplus documents that a dry run

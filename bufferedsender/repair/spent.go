@@ -23,6 +23,9 @@ type spent struct {
 	Spent []spending `json:"spent,omitempty"`
 	// Ranges has the number of rows of each range at its last comparison, also of ranges of other processes.
 	Ranges map[string]int64 `json:"ranges,omitempty"`
+
+	also *spent // counts, too, but is kept elsewhere; nil: nothing
+	copy *spent // gets what is added; nil: no copy
 }
 
 type spending struct {
@@ -33,6 +36,16 @@ type spending struct {
 
 // lately returns the sums of the last 24 hours, and drops older entries.
 func (s *spent) lately(now time.Time) (deleted, overwritten int64) {
+	deleted, overwritten = s.own(now)
+	if s.also != nil {
+		d, o := s.also.own(now)
+		deleted, overwritten = deleted+d, overwritten+o
+	}
+	return deleted, overwritten
+}
+
+// own is lately without also.
+func (s *spent) own(now time.Time) (deleted, overwritten int64) {
 	for len(s.Spent) > 0 && now.Sub(s.Spent[0].At) >= bound.Within {
 		s.Spent = s.Spent[1:]
 	}
@@ -43,6 +56,9 @@ func (s *spent) lately(now time.Time) (deleted, overwritten int64) {
 }
 
 func (s *spent) add(now time.Time, deletes, overwrites int64) {
+	if s.copy != nil {
+		s.copy.add(now, deletes, overwrites)
+	}
 	if n := len(s.Spent); n > 0 && now.Sub(s.Spent[n-1].At) < time.Hour {
 		e := &s.Spent[n-1]
 		e.Deleted, e.Overwritten = e.Deleted+deletes, e.Overwritten+overwrites
@@ -68,14 +84,25 @@ func (s *spent) take(now time.Time, deletes, overwrites, rows int64, share float
 	return nil
 }
 
-// processSpent has the records of this process by index, for passes without a Store and for DeleteWhere.
+// inMemory is the records of an index in this process: alone has passes without a Store and DeleteWhere, stored a copy
+// of what passes with a Store have counted here. Each of the two kinds counts the other one, too.
+type inMemory struct{ alone, stored spent }
+
 var processSpent = struct {
 	sync.Mutex
-	of map[any]*spent
-}{of: make(map[any]*spent)}
+	of map[any]*inMemory
+}{of: make(map[any]*inMemory)}
 
-// inProcess calls change with the record of an index in this process.
+// inProcess calls change with the record of an index in this process, for passes without a Store and for DeleteWhere.
 func inProcess(index Index, change func(*spent)) {
+	withMemory(index, func(m *inMemory) {
+		m.alone.also = &m.stored
+		change(&m.alone)
+	})
+}
+
+// withMemory calls do with the records of an index in this process. A lock is held meanwhile.
+func withMemory(index Index, do func(*inMemory)) {
 	if g, guarded := index.(guardedIndex); guarded {
 		index = g.Index
 	}
@@ -88,17 +115,17 @@ func inProcess(index Index, change func(*spent)) {
 	case reflect.ValueOf(index).Comparable():
 		key = index
 	default:
-		change(&spent{}) // the index has no identity to keep a record by
+		do(&inMemory{}) // the index has no identity to keep a record by
 		return
 	}
 	processSpent.Lock()
 	defer processSpent.Unlock()
-	s := processSpent.of[key]
-	if s == nil {
-		s = &spent{Format: 1}
-		processSpent.of[key] = s
+	m := processSpent.of[key]
+	if m == nil {
+		m = &inMemory{}
+		processSpent.of[key] = m
 	}
-	change(s)
+	do(m)
 }
 
 // withSpent calls change with the record of the index, and saves the record if change returns true.
@@ -130,7 +157,12 @@ func (p *pass) withSpent(ctx context.Context, change func(*spent) bool) (err err
 			return fmt.Errorf("the state of the guard is damaged or has another format (%d); delete it: %w", s.Format, err)
 		}
 	}
-	if !change(s) || p.DryRun {
+	changed := false
+	withMemory(p.index, func(m *inMemory) {
+		s.also, s.copy = &m.alone, &m.stored
+		changed = change(s)
+	})
+	if !changed || p.DryRun {
 		return nil
 	}
 	if text, err = json.Marshal(s); err != nil {
