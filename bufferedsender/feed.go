@@ -382,6 +382,6 @@ func (f *feed) warn(message string, err error, more ...slog.Attr) {
 		more = append(more, slog.Any("error", err))
 	}
 	f.s.observer.guardElsewhere(inLogger, func() {
-		f.s.observer.logger.LogAttrs(f.ctx, slog.LevelWarn, message, append(f.s.observer.where(), more...)...)
+		f.s.observer.logLasting(f.ctx, slog.LevelWarn, message, more...)
 	})
 }

@@ -1,8 +1,10 @@
 package bufferedsender
 
 import (
+	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/harmless"
@@ -13,9 +15,9 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// lineLimit limits the log lines of one kind per second and counts the omitted ones.
+// lineLimit limits the log lines of one kind and counts the omitted ones.
 type lineLimit struct {
-	second  time.Time
+	begun   time.Time // start of the second or minute
 	logged  int
 	leftOut int
 }
@@ -25,15 +27,53 @@ const linesASecond = 10
 
 // allow reports whether a line may be logged now, and how many lines were omitted since the last one.
 func (l *lineLimit) allow(now time.Time) (leftOut int, ok bool) {
-	if now.Sub(l.second) >= time.Second {
-		l.second, l.logged = now, 0
+	return l.within(now, time.Second, linesASecond)
+}
+
+func (l *lineLimit) within(now time.Time, period time.Duration, most int) (leftOut int, ok bool) {
+	if now.Sub(l.begun) >= period {
+		l.begun, l.logged = now, 0
 	}
-	if l.logged++; l.logged > linesASecond {
+	if l.logged++; l.logged > most {
 		l.leftOut++
 		return 0, false
 	}
 	leftOut, l.leftOut = l.leftOut, 0
 	return leftOut, true
+}
+
+// lines limits the lines of a sender.
+type lines struct {
+	warnings lineLimit // about requests
+	failures lineLimit // about failed documents
+	lasting  lasting
+}
+
+// lasting limits the lines about a trouble that lasts, such as a queue that does not answer, to one of each message a
+// minute. The errors in them may differ, by a port for example. Safe for concurrent use.
+type lasting struct {
+	mu sync.Mutex
+	of map[string]*lineLimit // by message
+}
+
+func (r *lasting) allow(message string, now time.Time) (leftOut int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.of[message]
+	if l == nil {
+		if l = new(lineLimit); r.of == nil {
+			r.of = make(map[string]*lineLimit)
+		}
+		r.of[message] = l
+	}
+	return l.within(now, time.Minute, 1)
+}
+
+// logLasting logs a trouble that may last.
+func (o *observer) logLasting(ctx context.Context, level slog.Level, message string, more ...slog.Attr) {
+	if leftOut, ok := o.lines.lasting.allow(message, time.Now()); ok {
+		o.logger.LogAttrs(ctx, level, message, withLeftOut(append(o.where(), more...), leftOut)...)
+	}
 }
 
 // log writes a line for a request, at warning level if the request failed or some of it will be sent again.
@@ -59,7 +99,7 @@ func (o *observer) log(e *events.Batch, r *reply) {
 	leftOut := 0
 	if level == slog.LevelWarn {
 		var ok bool
-		if leftOut, ok = o.warnings.allow(time.Now()); !ok {
+		if leftOut, ok = o.lines.warnings.allow(time.Now()); !ok {
 			return
 		}
 	}
@@ -156,7 +196,7 @@ func (o *observer) logFailure(s *settlement, err error) {
 	leftOut := 0
 	if level == slog.LevelError {
 		var ok bool
-		if leftOut, ok = o.failures.allow(time.Now()); !ok {
+		if leftOut, ok = o.lines.failures.allow(time.Now()); !ok {
 			return
 		}
 	}
@@ -185,8 +225,8 @@ func (o *observer) logLeftOut() {
 		level   slog.Level
 		message string
 	}{
-		{&o.failures, slog.LevelError, "azsearch: further document failures not logged"},
-		{&o.warnings, slog.LevelWarn, "azsearch: further request failures not logged"},
+		{&o.lines.failures, slog.LevelError, "azsearch: further document failures not logged"},
+		{&o.lines.warnings, slog.LevelWarn, "azsearch: further request failures not logged"},
 	} {
 		if n := left.limit.leftOut; n > 0 {
 			left.limit.leftOut = 0

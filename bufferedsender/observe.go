@@ -30,8 +30,7 @@ type observer struct {
 	wantsActions bool // a handler needs actions
 	wantsEnds    bool // a handler needs the outcome of each action
 	logger       *slog.Logger
-	warnings     lineLimit // log lines about requests
-	failures     lineLimit // log lines about failed documents
+	lines        lines
 	telemetry    *telemetry
 	deadLetters  deadletter.Sink                 // or nil
 	applied      *applied                        // or nil
@@ -221,7 +220,7 @@ func (o *observer) policy(w WhenFull) publisher.Policy {
 
 func (o *observer) purged(keys []string, onPurged func(context.Context, []string)) {
 	o.guard(inLogger, func() {
-		o.logger.LogAttrs(o.ctx, slog.LevelWarn, "azsearch: actions purged to make room", append(o.where(), slog.Int("actions", len(keys)))...)
+		o.logLasting(o.ctx, slog.LevelWarn, "azsearch: actions purged to make room", slog.Int("actions", len(keys)))
 	})
 	for _, told := range []func(context.Context, []string){onPurged, o.onPurged} {
 		if told != nil {
@@ -271,7 +270,7 @@ func (o *observer) wrote(n int, err error) {
 	}
 	o.letters.refused.Add(int64(n))
 	o.guard(inLogger, func() {
-		o.logger.LogAttrs(o.ctx, slog.LevelError, "azsearch: dead letters not written", append(o.where(), slog.Int("dead_letters", n), slog.Any("error", err))...)
+		o.logLasting(o.ctx, slog.LevelError, "azsearch: dead letters not written", slog.Int("dead_letters", n), slog.Any("error", err))
 	})
 }
 

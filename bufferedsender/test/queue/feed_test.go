@@ -236,6 +236,53 @@ func TestWhyAQueueDoesNotAnswerIsSaidToWhoWaitsForItAndInTheLog(t *testing.T) {
 	})
 }
 
+// Each error has another text, as those of connections have.
+func TestAQueueThatIsLostForLongFillsNoLog(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		lost, n := atomic.Bool{}, atomic.Int64{}
+		gone := func() error {
+			if !lost.Load() {
+				return nil
+			}
+			return fmt.Errorf("dial tcp 10.0.0.1:%d: connection refused", n.Add(1))
+		}
+		logged := new(sendertest.Buffer)
+		s := q.sender(sendertest.Options{Logger: slog.New(slog.NewTextHandler(logged, nil)), Queue: &faulty{
+			Queue: q.queue,
+			reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
+				if err := gone(); err != nil {
+					return nil, err
+				}
+				return next()
+			},
+			settle: func(_ []queue.End, next func() ([]queue.Lease, []queue.Lease, error)) ([]queue.Lease, []queue.Lease, error) {
+				if err := gone(); err != nil {
+					return nil, nil, err
+				}
+				return next()
+			},
+			extend: func(_ []queue.Lease, next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
+				if err := gone(); err != nil {
+					return nil, err
+				}
+				return next()
+			},
+		}})
+		q.slow.Store(int64(5 * time.Second))
+		require.NoError(t, s.UploadDocuments(q.Context(), sendertest.Hotel{ID: "x"}))
+		time.Sleep(time.Second)
+		lost.Store(true)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		lines := strings.Count(logged.String(), "level=WARN")
+		assert.GreaterOrEqual(t, lines, 10, "it is logged for as long as it lasts")
+		assert.LessOrEqual(t, lines, 25)
+		assert.Contains(t, logged.String(), "lines_left_out=")
+		lost.Store(false)
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
 // The index lacks a property that all documents have.
 func TestDocumentsThatTheIndexLacksAPropertyForAreHeldAndNotReservedInALoop(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
