@@ -113,7 +113,10 @@ func (r *runner) abort(ctx context.Context) error {
 		if err := r.line("alias back"); err != nil {
 			return err
 		}
-		err = r.aliasBack(ctx)
+		err = r.patientlyFor(ctx, bearable, 0, func(ctx context.Context) (again bool, err error) { // the writers may wait
+			err = r.aliasBack(ctx)
+			return errors.As(err, new(passing)), err
+		})
 		if errors.Is(err, ErrAliasMoved) || errors.Is(err, search.ErrAliasNotFound) {
 			strange = err
 		} else if err != nil {
@@ -163,7 +166,7 @@ func (r *runner) aliasBack(ctx context.Context) error {
 		}
 		alias.Indexes = []string{x.Old}
 		if _, err = r.client.CreateOrUpdateAlias(ctx, alias, nil); !errors.Is(err, search.ErrPreconditionFailed) {
-			return err
+			return passes(err)
 		}
 	}
 	return fmt.Errorf("rebuild: the alias %q keeps changing: %w", x.Alias, ErrAliasMoved)
@@ -178,7 +181,10 @@ func (r *runner) clean(ctx context.Context, drop, wait bool) error {
 				return err
 			}
 		}
-		if err := deleteIndex(ctx, r.client, x.New, func() error { return r.stillOwner(ctx) }); err != nil {
+		if err := r.patiently(ctx, 0, func(ctx context.Context) (again bool, err error) {
+			err = deleteIndex(ctx, r.client, x.New, func() error { return r.stillOwner(ctx) })
+			return errors.As(err, new(passing)), err
+		}); err != nil {
 			return fmt.Errorf("rebuild: deleting the new index: %w", err)
 		}
 	}
@@ -198,7 +204,7 @@ func (r *runner) clean(ctx context.Context, drop, wait bool) error {
 func deleteIndex(ctx context.Context, client *search.IndexClient, name string, claim func() error) error {
 	there, missing := client.GetIndex(ctx, name, nil)
 	if missing != nil && !errors.Is(missing, search.ErrIndexNotFound) {
-		return missing
+		return passes(missing)
 	}
 	if err := claim(); err != nil || missing != nil {
 		return err
@@ -216,7 +222,7 @@ func deleteIndex(ctx context.Context, client *search.IndexClient, name string, c
 	if errors.Is(err, search.ErrIndexNotFound) {
 		return nil
 	}
-	return err
+	return passes(err)
 }
 
 // DropOptions configures DropOld. nil and the zero value are ready to use.

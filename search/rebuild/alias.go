@@ -29,7 +29,7 @@ func noAlias(name string, err error) error {
 	if errors.Is(err, search.ErrAliasNotFound) {
 		return fmt.Errorf("rebuild: the alias %q does not exist: create it with IndexClient.CreateAlias at the index that writers use, and let readers use it; or leave Options.Alias out: %w", name, err)
 	}
-	return fmt.Errorf("rebuild: reading the alias: %w", err)
+	return fmt.Errorf("rebuild: reading the alias: %w", passes(err))
 }
 
 // moveAlias points the alias at the new index, under the ETag read while it pointed at the old one. If asked is true
@@ -51,7 +51,7 @@ func (r *runner) moveAlias(ctx context.Context) (asked bool, err error) {
 	}
 	alias.Indexes = []string{x.New}
 	_, err = r.client.CreateOrUpdateAlias(ctx, alias, nil)
-	return true, err
+	return true, passes(err)
 }
 
 // stillOwner changes the record to check the ownership. Call it between reading the alias and writing it under the ETag

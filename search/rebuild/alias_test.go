@@ -6,15 +6,19 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 // at does something at the first line of a name.
@@ -189,6 +193,88 @@ func TestARunnerThatWasStoppedCannotMoveTheAliasAfterAnAbort(t *testing.T) {
 			x, err := w.client.GetAlias(t.Context(), aliasName, nil)
 			require.NoError(t, err)
 			assert.Equal(t, models.Alias{Name: aliasName, Indexes: []string{oldIndex}, ETag: etag}, x, line)
+			a.end()
+			w.checkTruth(oldIndex)
+		})
+	}
+}
+
+// stumbling answers one call of an index or alias with a 503. Its client repeats none.
+type stumbling struct {
+	m     *mortal
+	on    atomic.Bool
+	calls atomic.Int64
+	at    int64
+}
+
+func (s *stumbling) Do(req *http.Request) (*http.Response, error) {
+	if s.on.Load() && !strings.Contains(req.URL.Path, "/docs") && s.calls.Add(1) == s.at {
+		return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
+	}
+	return s.m.Do(req)
+}
+
+// stumbles lets the runner stumble at a call.
+func (w *world) stumbles(m *mortal, at int64) *stumbling {
+	s := &stumbling{m: m, at: at}
+	c, err := search.NewIndexClientWithKey(w.srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), &search.ClientOptions{
+		ClientOptions: azcore.ClientOptions{Transport: s, Retry: policy.RetryOptions{MaxRetries: -1}},
+	})
+	require.NoError(w.t, err)
+	m.r.client = c
+	return s
+}
+
+func TestOneErrorOfTheServiceEndsNoRebuildThatHasFilledItsIndex(t *testing.T) {
+	for _, anew := range []bool{false, true} {
+		for n, calls := int64(1), int64(1); n <= calls && !t.Failed(); n++ {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 20)
+				a := w.write("a", 1)
+				m := w.runner(Options{Writers: []string{"a"}})
+				s := w.stumbles(m, n)
+				m.r.line = at(string(stepCatchingUp), func() {
+					if anew {
+						w.noError(w.client.DeleteIndex(t.Context(), newIndex, nil))
+						_, err := w.client.CreateIndex(t.Context(), next(t), nil)
+						w.noError(err)
+					}
+					s.on.Store(true)
+				})
+				if assert.NoError(t, m.run(t.Context()), "%v %d", anew, n) {
+					assert.Equal(t, newIndex, w.alias())
+				}
+				for _, closed := range m.r.report.Closed {
+					assert.LessOrEqual(t, closed, closedLimit)
+				}
+				calls = s.calls.Load()
+				a.end()
+				w.checkTruth(newIndex)
+			})
+		}
+	}
+}
+
+func TestOneErrorOfTheServiceEndsNoAbort(t *testing.T) {
+	for n, calls := int64(1), int64(1); n <= calls && !t.Failed(); n++ {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, 20)
+			a := w.write("a", 1)
+			m := w.runner(Options{Writers: []string{"a"}})
+			m.r.line = func(line string) error {
+				if line == "alias moved" {
+					return errors.New("enough")
+				}
+				return nil
+			}
+			require.Error(t, m.run(t.Context()))
+			aborting := w.runner(Options{})
+			s := w.stumbles(aborting, n)
+			s.on.Store(true)
+			require.NoError(t, aborting.r.abort(t.Context()), n)
+			assert.Equal(t, oldIndex, w.alias())
+			assert.NotContains(t, w.srv.IndexNames(), newIndex)
+			calls = s.calls.Load()
 			a.end()
 			w.checkTruth(oldIndex)
 		})

@@ -70,7 +70,7 @@ func (r *runner) goesOn(ctx context.Context, found Record) error {
 func (r *runner) sameDefinition(ctx context.Context) (etag string, err error) {
 	there, err := r.client.GetIndex(ctx, r.next.Name, nil)
 	if err != nil {
-		return "", fmt.Errorf("rebuild: reading the definition of the new index: %w", err)
+		return "", fmt.Errorf("rebuild: reading the definition of the new index: %w", passes(err))
 	}
 	changes, err := search.DiffIndex(there, r.next)
 	if err != nil {

@@ -185,7 +185,7 @@ func (r *runner) stillFilled(ctx context.Context) error {
 	x := r.now()
 	there, err := r.client.GetIndex(ctx, x.New, nil)
 	if err != nil {
-		return fmt.Errorf("rebuild: reading the definition of the new index: %w", err)
+		return fmt.Errorf("rebuild: reading the definition of the new index: %w", passes(err))
 	}
 	if x.Made != "" && there.ETag != "" && there.ETag != x.Made {
 		return errMadeAnew
@@ -195,8 +195,11 @@ func (r *runner) stillFilled(ctx context.Context) error {
 
 // fillAnew starts to fill from the beginning again.
 func (r *runner) fillAnew(ctx context.Context) error {
-	etag, err := r.sameDefinition(ctx)
-	if err != nil {
+	var etag string
+	if err := r.patiently(ctx, 0, func(ctx context.Context) (again bool, err error) {
+		etag, err = r.sameDefinition(ctx)
+		return errors.As(err, new(passing)), err
+	}); err != nil {
 		return err
 	}
 	if r.anew++; r.anew == mostFills {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -97,13 +99,28 @@ func (r *runner) patientlyFor(ctx context.Context, total, limit time.Duration, f
 			continue
 		}
 		if n == 1 {
-			r.opts.Logger.Warn("rebuild: store or source does not answer; retrying", "error", err, "for", total)
+			r.opts.Logger.Warn("rebuild: store, source or service does not answer; retrying", "error", err, "for", total)
 		}
 		if ended := sleep.For(ctx, wait); ended != nil {
 			return fmt.Errorf("%w: %w", ended, err)
 		}
 		wait = min(2*wait, time.Second)
 	}
+}
+
+// passing is an error of a call of the service that may succeed later: a 503, a 429, a broken connection. The client
+// repeats calls for a few seconds, or not at all if its user has turned that off; an hour's work must not end with them.
+type passing struct{ error }
+
+func (p passing) Unwrap() error { return p.error }
+
+// passes makes an error of the service a passing one if it may be that. A 409 is none: the caller must look.
+func passes(err error) error {
+	d, status := retry.ForError(err)
+	if d.Verdict != retry.Retry || status == http.StatusConflict || errors.Is(err, errStopped) {
+		return err
+	}
+	return passing{err}
 }
 
 // insisting returns a context for work that writers wait for, and that should complete even if ctx ends: it ends after

@@ -281,13 +281,13 @@ func (r *runner) again(ctx context.Context, tries *int, err error) error {
 	if errors.Is(err, errMadeAnew) && !errors.Is(err, ErrClosed) { // it is filled anew next
 		return nil
 	}
-	if !errors.Is(err, ErrTooSlow) && !errors.Is(err, search.ErrPreconditionFailed) || errors.Is(err, ErrClosed) {
+	if !errors.Is(err, ErrTooSlow) && !errors.Is(err, search.ErrPreconditionFailed) && !errors.As(err, new(passing)) || errors.Is(err, ErrClosed) {
 		return err
 	}
 	if *tries++; *tries == closings {
 		return err
 	}
-	r.opts.Logger.Warn("rebuild: last writes took over a second; retrying", "error", err)
+	r.opts.Logger.Warn("rebuild: writers continue with the old index; retrying", "error", err)
 	return sleep.For(ctx, time.Second<<*tries)
 }
 
