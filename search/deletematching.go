@@ -114,14 +114,9 @@ func (c *Client) matching(ctx context.Context, v *view, keyField string, filter 
 	if err != nil {
 		return nil, 0, err
 	}
-	page, err := v.search(ctx, c, &SearchOptions{
-		Filter: filter, Select: []string{keyField}, Top: new(mostMatching), IncludeTotalCount: true,
-	}, c.call("Search", readDocuments))
+	page, err := v.page(ctx, c, &SearchOptions{Filter: filter, Select: []string{keyField}, Top: new(mostMatching)}, c.call("Search", readDocuments))
 	if err != nil {
 		return nil, 0, err
-	}
-	if page.Count == nil {
-		return nil, 0, c.call("DeleteMatching", readDocuments).wrap(fmt.Errorf("%w: it has no count (request id %s)", models.ErrMalformedReply, page.RequestID))
 	}
 	for _, result := range page.Results {
 		k, err := key.Get(result.Document)

@@ -296,7 +296,7 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 	// A page with fewer results than requested and no continuation is the last one. A page that the service cut short is
 	// continued from its last key like any other.
 	s.done = len(page.Results) < top && !more
-	found := make([]scanned, 0, len(page.Results))
+	found, after := make([]scanned, 0, len(page.Results)), s.last
 	for i, result := range page.Results {
 		key, err := s.key.Get(result.Document)
 		if err != nil {
@@ -321,7 +321,21 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 	} else {
 		s.askAhead(ctx)
 	}
-	return found, nil
+	return found, s.complete(ctx, after, len(found))
+}
+
+// complete returns an error if an elevated page lacks documents, of which it has n from after to the last key.
+func (s *scan) complete(ctx context.Context, after string, n int) error {
+	if !s.view.elevated || n == 0 && !s.done {
+		return nil
+	}
+	query := s.query(Gt, maxPageSize, 0)
+	query.Filter, query.Select = And(Gt(s.options.KeyField, after), s.options.Filter), []string{s.options.KeyField}
+	if !s.done {
+		query.Filter = And(Le(s.options.KeyField, s.last), query.Filter)
+	}
+	_, err := s.view.agreed(ctx, s.client, query, n, s.call)
+	return err
 }
 
 // query returns the query for the documents from the last key on, without the first skip. The first page also filters

@@ -79,7 +79,10 @@ func (c *Client) findView(ctx context.Context, call call) (_ *view, err error) {
 		return nil, call.wrap(fmt.Errorf("%w: its definition cannot be read in api-version %s; grant the role %q or use an admin key, "+
 			"or set ClientOptions.AssumeWholeView if there are no permission filters: %w", ErrPartialView, conn.apiVersion, manageIndexes.role(), err))
 	}
-	if !trimmed(index) {
+	// A proxy that removes the permissions from a definition goes unnoticed: the statistics count what it hides, but also,
+	// for minutes, what was deleted, so a difference is no reason to refuse. An elevated count would take a role that
+	// nobody needs where there are no permission filters.
+	if !wholeindex.Trims(index) {
 		return &view{conn: c.conn, index: index}, nil
 	}
 	v := &view{conn: conn, elevated: true, index: index}
@@ -116,32 +119,12 @@ func read[T any](ctx context.Context, c *connection, path string, call call, req
 	return v, nil
 }
 
-// trimmed reports whether permission filters, or the sensitivity labels of previews, trim results. Fields with
-// permissions but without the option count too, because the service does not document their effect.
-func trimmed(index *models.SearchIndex) bool {
-	if string(index.AdditionalProperties["purviewEnabled"]) == "true" {
-		return true
-	}
-	switch index.PermissionFilterOption {
-	case models.PermissionFilterEnabled:
-		return true
-	case models.PermissionFilterDisabled:
-		return false
-	}
-	return filtered(index.Fields)
-}
-
-// filtered reports whether a field or a sub-field holds permissions.
-func filtered(fields []models.SearchField) bool {
-	return slices.ContainsFunc(fields, func(f models.SearchField) bool { return f.PermissionFilter != "" || filtered(f.Fields) })
-}
-
 // prove returns nil if replies show that reads are elevated, or that nothing is hidden from them. Reads are elevated if
-// documents that are not open to all are counted with the header, but not without it. Status 200 is not a proof,
-// because a service may ignore the header. $count is not one either, because it may be trimmed as well.
+// documents that are not open to all are shown and counted with the header, but not without it. Status 200 is not a
+// proof, because a service may ignore the header. $count is not one either, because it may be trimmed as well.
 func (v *view) prove(ctx context.Context, c *Client, call call) error {
 	hidden := v.restricted()
-	shown, err := v.count(ctx, c, hidden, call)
+	first, err := v.page(ctx, c, &SearchOptions{Filter: hidden, Top: new(1)}, call)
 	switch {
 	case answered(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden):
 		return call.wrap(fmt.Errorf("%w, which has permission filters: elevated read was refused; use an identity of a role with the permission %s: %w", ErrPartialView, elevatedRead, err))
@@ -154,7 +137,11 @@ func (v *view) prove(ctx context.Context, c *Client, call call) error {
 	if err != nil {
 		return err
 	}
-	if shown > 0 && open == 0 {
+	shown, err := v.count(ctx, c, hidden, call)
+	if err != nil {
+		return err
+	}
+	if len(first.Results) > 0 && shown > 0 && open == 0 {
 		v.shown = true
 		return nil
 	}
@@ -230,6 +217,55 @@ func (v *view) search(ctx context.Context, c *Client, query *SearchOptions, call
 		return nil, call.wrap(fmt.Errorf("%w (request id %s)", err, page.RequestID))
 	}
 	return &page, nil
+}
+
+// page returns the first page of a query that has a Top. It is checked as by agreed, if reads are elevated or if the
+// page shows fewer documents than it counts.
+func (v *view) page(ctx context.Context, c *Client, query *SearchOptions, call call) (*scanPage, error) {
+	query.IncludeTotalCount = true
+	page, err := v.search(ctx, c, query, call)
+	switch {
+	case err != nil:
+		return nil, err
+	case page.Count == nil:
+		return nil, call.wrap(fmt.Errorf("%w: it has no count (request id %s)", models.ErrMalformedReply, page.RequestID))
+	case !v.elevated && int64(len(page.Results)) >= min(*page.Count, int64(*query.Top)):
+		return page, nil
+	}
+	again, err := v.agreed(ctx, c, query, len(page.Results), call)
+	if again != nil {
+		page = again
+	}
+	return page, err
+}
+
+// agreed returns an error if a page of n results has fewer documents than are counted for its query, up to Top: a
+// service may elevate counts, but not results. As writes may come between page and count, the page is read again
+// between two counts, for up to statisticsLag, until it has as many as one of them. It returns that page, or nil if the
+// first count agrees.
+func (v *view) agreed(ctx context.Context, c *Client, query *SearchOptions, n int, call call) (page *scanPage, _ error) {
+	before := int64(*query.Top)
+	for began, pause := time.Now(), firstLookPause; ; pause = min(2*pause, longestLookPause) {
+		count, err := v.count(ctx, c, query.Filter, call)
+		switch {
+		case err != nil:
+			return nil, err
+		case int64(n) >= min(before, count):
+			return page, nil
+		case time.Since(began)+pause > statisticsLag:
+			return nil, call.wrap(fmt.Errorf("%w: the service counts %d documents, but shows %d of them: permission filters apply to its results, but not to its counts", ErrPartialView, count, n))
+		}
+		before = min(count, int64(*query.Top))
+		if err := sleep.For(ctx, pause); err != nil {
+			return nil, call.wrap(err)
+		}
+		if page, err = v.search(ctx, c, query, call); err != nil {
+			return nil, err
+		}
+		if n = len(page.Results); continues(page.NextLink, page.NextPageParameters) {
+			n = *query.Top // the service cut the page short
+		}
+	}
 }
 
 // count returns the number of documents that match a filter.

@@ -46,12 +46,9 @@ type Index struct {
 
 // Of returns an index for reading. filter and fields limit what is read; nil fields means all.
 func Of(client *search.Client, definition *models.SearchIndex, filter search.Filter, fields []string) (*Index, error) {
-	x := &Index{Client: client, filter: filter, fields: fields, Trimmed: definition.PermissionFilterOption == models.PermissionFilterEnabled}
+	x := &Index{Client: client, filter: filter, fields: fields, Trimmed: wholeindex.Trims(definition)}
 	var err error
 	for _, f := range definition.Fields {
-		if f.PermissionFilter != "" && definition.PermissionFilterOption == "" {
-			x.Trimmed = true
-		}
 		if f.Key == nil || !*f.Key {
 			continue
 		}
