@@ -10,10 +10,10 @@ import (
 type pairing struct {
 	reply   []models.IndexingResult
 	byItem  []*models.IndexingResult // nil if the reply is in the order of the batch
-	strange int                      // results that belong to no item, or repeat one
+	strange int                      // results that belong to no item, or repeat a result
 }
 
-// of returns the result of item i, or nil if the reply has none or contradicts itself.
+// of returns the result of item i, or nil if the reply does not have exactly one.
 func (p *pairing) of(i int) *models.IndexingResult {
 	if p.byItem == nil {
 		return &p.reply[i]
@@ -36,7 +36,7 @@ func associate(items []item, reply []models.IndexingResult) pairing {
 	for i := range items {
 		position[items[i].Key] = i
 	}
-	contradicted := make(map[int]bool)
+	repeated := make(map[int]bool)
 	for i := range reply {
 		at, ok := position[reply[i].Key]
 		switch {
@@ -46,26 +46,23 @@ func associate(items []item, reply []models.IndexingResult) pairing {
 			p.byItem[at] = &reply[i]
 		default:
 			p.strange++
-			if !sameAnswer(p.byItem[at], &reply[i]) {
-				contradicted[at] = true
-			}
+			repeated[at] = true
 		}
 	}
-	for at := range contradicted {
+	for at := range repeated { // a reply that answers one action twice may be that to another request
 		p.byItem[at] = nil
 	}
 	return p
 }
 
-func sameAnswer(a, b *models.IndexingResult) bool {
-	return a.Succeeded == b.Succeeded && a.StatusCode == b.StatusCode
-}
-
 // checkResult returns an error if a result contradicts itself. Then the action's outcome is unknown.
 func checkResult(r *models.IndexingResult) error {
 	success := r.StatusCode >= 200 && r.StatusCode <= 299
-	if r.Succeeded != success {
+	switch {
+	case r.Succeeded != success:
 		return fmt.Errorf("%w that can be understood: status is %t but statusCode is %d", ErrNoResult, r.Succeeded, r.StatusCode)
+	case success && r.ErrorMessage != "":
+		return fmt.Errorf("%w that can be understood: status is true, but there is an error message", ErrNoResult)
 	}
 	return nil
 }

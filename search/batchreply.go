@@ -2,11 +2,14 @@ package search
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-azsearch/azsearch/internal/wire"
@@ -17,8 +20,9 @@ import (
 // models.ErrMalformedReply in its chain.
 //
 // The service writes its replies in one shape. A scanner reads that shape with few allocations: the list, one string
-// for all keys, and the messages. Any other body goes to encoding/json, which decides whether it is well formed. A
-// fuzz test checks that both return the same results.
+// for all keys, and the messages. Any other body goes to encoding/json, which decides whether it is well formed, and
+// then to plainReply, because encoding/json takes the last of several members whose names differ only in case. A fuzz
+// test checks that scanner and encoding/json return the same results.
 func decodeResults(body []byte) ([]models.IndexingResult, error) {
 	body = trimBOM(body)
 	if results, ok := scanResults(body); ok {
@@ -33,7 +37,65 @@ func decodeResults(body []byte) ([]models.IndexingResult, error) {
 	if reply.Value == nil {
 		return nil, fmt.Errorf("%w: it has no list of results", models.ErrMalformedReply)
 	}
+	if err := plainReply(body); err != nil {
+		return nil, fmt.Errorf("%w: %w", models.ErrMalformedReply, err)
+	}
 	return *reply.Value, nil
+}
+
+// plainReply returns an error if a valid reply to a batch does not tell its results: if it has an error next to them,
+// or if a known member is there twice or its name is written in another case.
+func plainReply(body []byte) error {
+	members, err := plainMembers(body, "value", "error")
+	if err != nil {
+		return err
+	}
+	if failed := members[1]; failed != nil && string(failed) != "null" {
+		return errors.New("it has an error next to its results")
+	}
+	for list, at := members[0], 1; ; at++ { // after the bracket or a comma
+		at = wire.Space(list, at)
+		end := wire.ValueEnd(list, at)
+		if end < 0 { // an empty list
+			return nil
+		}
+		if list[at] == '{' {
+			if _, err := plainMembers(list[at:end], "key", "status", "errorMessage", "statusCode"); err != nil {
+				return fmt.Errorf("a result: %w", err)
+			}
+		}
+		if at = wire.Space(list, end); list[at] != ',' {
+			return nil
+		}
+	}
+}
+
+// plainMembers returns the values of the named members of an object.
+func plainMembers(object []byte, names ...string) (values [4][]byte, odd error) {
+	err := wire.EachMember(object, func(quoted, value []byte) bool {
+		for i, name := range names {
+			switch {
+			case wire.Quotes(quoted, name):
+				if values[i] != nil {
+					odd = fmt.Errorf("it has the member %q twice", name)
+				}
+				values[i] = value
+			case foldedName(quoted, name):
+				odd = fmt.Errorf("it has the member %q in another case", name)
+			}
+		}
+		return odd == nil
+	})
+	return values, cmp.Or(odd, err)
+}
+
+// foldedName reports whether encoding/json takes a quoted name for name.
+func foldedName(quoted []byte, name string) bool {
+	if text := quoted[1 : len(quoted)-1]; bytes.IndexByte(text, '\\') < 0 {
+		return len(text) >= len(name) && bytes.EqualFold(text, []byte(name))
+	}
+	text, ok := wire.Unquote(quoted)
+	return ok && strings.EqualFold(text, name)
 }
 
 // scanResults reads the shape that the service writes. ok is false for any other.

@@ -50,8 +50,9 @@ func FuzzDecodeResults(f *testing.F) {
 		var want struct {
 			Value *[]models.IndexingResult `json:"value"`
 		}
-		wantErr := json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &want)
-		if wantErr != nil || want.Value == nil {
+		plain := bytes.TrimPrefix(body, []byte("\ufeff"))
+		wantErr := json.Unmarshal(plain, &want)
+		if wantErr != nil || want.Value == nil || plainReply(plain) != nil {
 			require.Error(t, err)
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/sleep"
@@ -91,11 +92,9 @@ func DeleteMatching(ctx context.Context, c *Client, keyField string, filter Filt
 			return deleted, call.wrap(fmt.Errorf("%d documents match, the limit is %d; repair.DeleteWhere deletes any number, and gives a receipt", total, mostMatching))
 		}
 		if len(fresh) > 0 {
-			result, err := DeleteDocumentsByKey(ctx, c, keyField, fresh, nil)
-			for _, r := range result.Results {
-				if r.Succeeded {
-					gone[r.Key], deleted = true, append(deleted, r.Key)
-				}
+			_, err := DeleteDocumentsByKey(ctx, c, keyField, fresh, nil)
+			for _, key := range confirmed(fresh, err) {
+				gone[key], deleted = true, append(deleted, key)
 			}
 			if err != nil {
 				return deleted, err
@@ -106,6 +105,20 @@ func DeleteMatching(ctx context.Context, c *Client, keyField string, filter Filt
 			return deleted, call.wrap(fmt.Errorf("%d of the %d documents that were deleted still match, written again or shown late: %w", len(found), len(deleted), err))
 		}
 	}
+}
+
+// confirmed returns the keys that a call which ended with err has certainly indexed or deleted.
+func confirmed(keys []string, err error) []string {
+	partly := (*IndexingError)(nil)
+	switch {
+	case err == nil:
+		return keys
+	case !errors.As(err, &partly):
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
+		return slices.ContainsFunc(partly.Failed, func(r models.IndexingResult) bool { return r.Key == key })
+	})
 }
 
 // matching returns the keys of the first documents that match the filter, and the total number of matches.

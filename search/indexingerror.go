@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -9,9 +10,9 @@ import (
 
 // IndexingError means that the service replied, but did not index all documents. It indexed the others.
 type IndexingError struct {
-	// Failed has one entry for each action not known to be applied, and one for each failure that the reply reports for a
-	// key that was not in the batch, with the status and the message of the service. StatusCode is 0 for an action without
-	// a result in the reply, which may have been applied.
+	// Failed has one entry for each action not known to be applied, and one for each key in the reply that was not in the
+	// batch, with the status and the message of the service. StatusCode is 0 for an action with no result in the reply or
+	// more than one, which may have been applied.
 	Failed []models.IndexingResult
 	// Actions is the number of actions that were sent.
 	Actions int
@@ -52,22 +53,34 @@ func describe(r models.IndexingResult) string {
 	return fmt.Sprintf("key %q: %s", r.Key, message)
 }
 
-// noResult is the message of an action without a result in the reply.
-const noResult = "the reply says nothing about this document"
+// Messages of entries that the reply does not explain.
+const (
+	noResult       = "the reply says nothing about this document"
+	severalResults = "the reply has several results for this document"
+	strangeResult  = "the reply has a result for this document, which was not sent"
+)
 
-// failures returns all actions that must not be taken for indexed: every result that is not a success by both of its
-// members, and every action without a result. Results pair with actions by key, as often as the key was sent. If keys
-// is nil, the keys are unknown and only the number of results is checked.
+// applied reports whether a result is a success by all of its members.
+func applied(r *models.IndexingResult) bool {
+	return r.Succeeded && r.StatusCode >= 200 && r.StatusCode <= 299 && r.ErrorMessage == ""
+}
+
+// failures returns all actions that must not be taken for indexed: every result that is not a success, every action
+// without a result or with several, and every result of a key that was not sent. Results pair with actions by key, as
+// often as the key was sent. If keys is nil, the keys are unknown and only the number of results is checked.
 func failures(actions int, keys []string, results []models.IndexingResult) []models.IndexingResult {
 	var failed []models.IndexingResult
-	for _, r := range results {
-		if !r.Succeeded || r.StatusCode < 200 || r.StatusCode > 299 {
-			failed = append(failed, r)
+	for i := range results {
+		if !applied(&results[i]) {
+			failed = append(failed, results[i])
 		}
 	}
 	if keys == nil {
 		for range actions - len(results) {
 			failed = append(failed, models.IndexingResult{ErrorMessage: noResult})
+		}
+		for _, r := range results[min(actions, len(results)):] {
+			failed = append(failed, models.IndexingResult{Key: r.Key, ErrorMessage: strangeResult})
 		}
 		return failed
 	}
@@ -76,8 +89,18 @@ func failures(actions int, keys []string, results []models.IndexingResult) []mod
 		answered[r.Key]++
 	}
 	for _, key := range keys {
-		if answered[key]--; answered[key] < 0 {
+		answered[key]--
+		if answered[key] < 0 {
 			failed = append(failed, models.IndexingResult{Key: key, ErrorMessage: noResult})
+		}
+	}
+	for _, r := range results {
+		if answered[r.Key] > 0 && applied(&r) {
+			message := strangeResult
+			if slices.Contains(keys, r.Key) {
+				message = severalResults
+			}
+			failed, answered[r.Key] = append(failed, models.IndexingResult{Key: r.Key, ErrorMessage: message}), 0
 		}
 	}
 	return failed

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -119,4 +120,79 @@ func TestErrorsCountAndPrintNoMoreThanWasSent(t *testing.T) {
 	var e *search.Error
 	require.ErrorAs(t, err, &e)
 	assert.Len(t, e.Message, len(long)-1, "Message has all of it")
+}
+
+// TestOddRepliesToABatchConfirmNothing: a reply to an upload of the documents 1 and 2 that can be read in two ways.
+func TestOddRepliesToABatchConfirmNothing(t *testing.T) {
+	const one, two = `{"key":"1","status":true,"errorMessage":null,"statusCode":200}`, `{"key":"2","status":true,"errorMessage":null,"statusCode":200}`
+	list := func(results ...string) string { return `{"value":[` + strings.Join(results, ",") + `]}` }
+	malformed := func(says string) func(error) {
+		return func(err error) {
+			require.ErrorIs(t, err, models.ErrMalformedReply)
+			require.ErrorContains(t, err, says)
+		}
+	}
+	unclear := func(says string, keys ...string) func(error) {
+		return func(err error) {
+			var e *search.IndexingError
+			require.ErrorAs(t, err, &e)
+			require.ErrorContains(t, err, says)
+			var failed []string
+			for _, r := range e.Failed {
+				failed = append(failed, r.Key)
+			}
+			assert.Equal(t, keys, failed)
+		}
+	}
+	for body, want := range map[string]func(error){
+		list(`{"key":"1","status":false,"status":true,"errorMessage":null,"statusCode":200}`, two):     malformed(`a result: it has the member "status" twice`),
+		list(`{"key":"1","status":true,"statusCode":400,"errorMessage":null,"statusCode":200}`, two):   malformed(`"statusCode" twice`),
+		list(`{"key":"2","key":"1","status":true,"errorMessage":null,"statusCode":200}`, two):          malformed(`"key" twice`),
+		list(`{"key":"1","errorMessage":"x","errorMessage":null,"status":true,"statusCode":200}`, two): malformed(`"errorMessage" twice`),
+		list(`{"key":"1","st\u0061tus":false,"status":true,"statusCode":200}`, two):                    malformed(`"status" twice`),
+		list(`{"key":"1","status":false,"Status":true,"statusCode":200}`, two):                         malformed(`"status" in another case`),
+		list(`{"KEY":"1","status":true,"statusCode":200}`, two):                                        malformed(`"key" in another case`),
+		list(`{"key":"1","status":true,"errormessage":null,"statusCode":200}`, two):                    malformed(`"errorMessage" in another case`),
+		list(`{"\u212aey":"1","status":true,"statusCode":200}`, two):                                   malformed(`"key" in another case`),
+		`{"value":[],"value":[` + one + `,` + two + `]}`:                                               malformed(`"value" twice`),
+		`{"Value":[` + one + `,` + two + `]}`:                                                          malformed(`"value" in another case`),
+		`{"error":{"code":"","message":"x"},"value":[` + one + `,` + two + `]}`:                        malformed("an error next to its results"),
+		list(`{"key":"1","status":true,"errorMessage":"Document not found.","statusCode":200}`, two):   unclear(`key "1": 200 Document not found.`, "1"),
+		list(`{"key":"1","status":true,"errorMessage":null,"statusCode":400}`, two):                    unclear(`key "1": 400`, "1"),
+		list(`{"key":"1","status":false,"errorMessage":null,"statusCode":200}`, two):                   unclear(`key "1": 200`, "1"),
+		list(`{"key":"1","status":true,"errorMessage":null}`, two):                                     unclear(`key "1"`, "1"),
+		list(`{"key":"1","statusCode":200}`, two):                                                      unclear(`key "1": 200`, "1"),
+		list(`{"key":"1","status":null,"statusCode":200}`, two):                                        unclear(`key "1": 200`, "1"),
+		list(one, one, two): unclear("several results for this document", "1"),
+		list(one, `{"key":"1","status":false,"errorMessage":"Document not found.","statusCode":404}`, two): unclear(`key "1": 404 Document not found.`, "1", "1"),
+		list(one, one): unclear("the reply says nothing about this document", "2", "1"),
+		list(one, two, `{"key":"3","status":true,"errorMessage":null,"statusCode":200}`): unclear(`key "3": the reply has a result for this document, which was not sent`, "3"),
+		list(one, two, "null"): unclear("1 of 2 documents", ""),
+		list(one, `{"key":"02","status":true,"errorMessage":null,"statusCode":200}`): unclear(`key "2": the reply says nothing about this document`, "2", "02"),
+	} {
+		_, err := search.UploadDocuments(t.Context(), newClient(t, reply(http.StatusOK, body)), []hotel{{ID: "1"}, {ID: "2"}}, nil)
+		require.Error(t, err, body)
+		want(err)
+	}
+	for _, body := range []string{list(one, two), list(two, one), `{"Values":1,"error":null,"value":[` + one + `,` + two + `]}`} {
+		_, err := search.UploadDocuments(t.Context(), newClient(t, reply(http.StatusOK, body)), []hotel{{ID: "1"}, {ID: "2"}}, nil)
+		require.NoError(t, err, body)
+	}
+}
+
+// TestDeleteMatchingNamesOnlyConfirmedKeys: a result that contradicts itself, and one of a key that was not sent.
+func TestDeleteMatchingNamesOnlyConfirmedKeys(t *testing.T) {
+	opts := options(&wire{answer: func(_ int, req *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(req.URL.Path, "search.index") {
+			return response(http.StatusOK, `{"value":[{"key":"1","status":true,"errorMessage":null,"statusCode":400},{"key":"2","status":true,"errorMessage":null,"statusCode":200},{"key":"3","status":true,"errorMessage":null,"statusCode":200}]}`), nil
+		}
+		return response(http.StatusOK, `{"@odata.count":2,"value":[{"id":"1"},{"id":"2"}]}`), nil
+	}})
+	opts.AssumeWholeView = true
+	client, err := search.NewClientWithKey(testEndpoint, "hotels", azcore.NewKeyCredential(testKey), opts)
+	require.NoError(t, err)
+	deleted, err := search.DeleteMatching(t.Context(), client, "id", search.Eq("id", "x"))
+	var e *search.IndexingError
+	require.ErrorAs(t, err, &e)
+	assert.Equal(t, []string{"2"}, deleted)
 }

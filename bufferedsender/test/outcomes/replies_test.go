@@ -56,13 +56,18 @@ var malformedReplies = map[string]struct {
 	}), sendertest.IDs(sendertest.Hotels("k", 5))},
 	"the last result missing":      {sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult { return rs[:4] }), []string{"k-4"}},
 	"the first result missing":     {sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult { return rs[1:] }), []string{"k-0"}},
-	"one result twice for another": {sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult { rs[2] = rs[3]; return rs }), []string{"k-2"}},
+	"one result twice for another": {sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult { rs[2] = rs[3]; return rs }), []string{"k-2", "k-3"}},
 	"an unknown key among them":    {sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult { rs[1]["key"] = "who"; return rs }), []string{"k-1"}},
 	"one result too many": {sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult {
 		return append(rs, sendertest.WireResult{"key": "who", "status": true, "statusCode": 200})
 	}), nil},
-	"one result twice": {sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult { return append(rs, rs[1]) }), nil},
-	"another order":    {sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult { slices.Reverse(rs); return rs }), nil},
+	"one result twice":           {sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult { return append(rs, rs[1]) }), []string{"k-1"}},
+	"an error text of a success": {sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult { rs[1]["errorMessage"] = "no"; return rs }), []string{"k-1"}},
+	"a success with status 400":  {sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult { rs[1]["statusCode"] = 400; return rs }), []string{"k-1"}},
+	"a member twice":             {sendertest.Rewrite(func(b []byte) []byte { return bytes.Replace(b, []byte(`{"key"`), []byte(`{"status":false,"key"`), 1) }), sendertest.IDs(sendertest.Hotels("k", 5))},
+	"a member in another case":   {sendertest.Rewrite(func(b []byte) []byte { return bytes.Replace(b, []byte(`"status":`), []byte(`"Status":`), 1) }), sendertest.IDs(sendertest.Hotels("k", 5))},
+	"an error next to results":   {sendertest.Rewrite(func(b []byte) []byte { return bytes.Replace(b, []byte(`{"value"`), []byte(`{"error":{},"value"`), 1) }), sendertest.IDs(sendertest.Hotels("k", 5))},
+	"another order":              {sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult { slices.Reverse(rs); return rs }), nil},
 }
 
 func TestMalformedReplies(t *testing.T) {
