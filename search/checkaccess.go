@@ -72,12 +72,8 @@ func (k *checker) run(ctx context.Context) {
 }
 
 // definition reads the definition of the index.
-func (k *checker) definition(ctx context.Context) error {
-	c := k.client
-	index, err := indexKind.read(ctx, c.conn, k.call(manageIndexes), c.indexName)
-	if err == nil {
-		k.report.Index = &index
-	}
+func (k *checker) definition(ctx context.Context) (err error) {
+	k.report.Index, err = k.client.conn.definition(ctx, k.client.indexName, k.call(manageIndexes))
 	return err
 }
 

@@ -150,10 +150,13 @@ func (k *definitionKind[T]) read(ctx context.Context, conn *connection, call cal
 	if err != nil {
 		return none, err
 	}
-	if definition, err = k.decode(body, name); err != nil {
-		return none, call.wrap(malformed(err, resp))
+	if definition, err = k.decode(body, name); err == nil {
+		return definition, nil
 	}
-	return definition, nil
+	if got := k.name(&definition); got != "" && k.noun == indexKind.noun && strings.EqualFold(conn.aliased(ctx, name, call), got) {
+		return none, call.wrap(fmt.Errorf("%w: it is an alias of the index %q: use that name", ErrIndexNotFound, got))
+	}
+	return none, call.wrap(malformed(err, resp))
 }
 
 // decode reads a reply that should hold the definition with this name.

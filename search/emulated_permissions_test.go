@@ -256,6 +256,20 @@ func TestAliasShowsTheDefinitionOfItsIndex(t *testing.T) {
 	require.NoError(t, err)
 	_, err = wholeReads["Scan"](t.Context(), client)
 	require.ErrorIs(t, err, search.ErrPartialView)
+	_, err = indexes.GetIndex(t.Context(), "now", nil)
+	require.ErrorIs(t, err, search.ErrIndexNotFound)
+	require.ErrorContains(t, err, `it is an alias of the index "everything": use that name`)
+	report, err := search.Check[models.Document](t.Context(), client, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "everything", report.Index.Name)
+	srv.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		if strings.HasSuffix(req.URL.Path, "/indexes('now')") { // a service that shows no definition by an alias
+			return response(http.StatusNotFound, `{"error":{"code":"","message":"No index with the name 'now' was found."}}`), nil
+		}
+		return next(req)
+	})
+	_, err = wholeReads["Scan"](t.Context(), client)
+	require.ErrorIs(t, err, search.ErrPartialView)
 	gone, err := indexes.Client("gone")
 	require.NoError(t, err)
 	_, err = wholeReads["Scan"](wholeindex.Require(t.Context()), gone)

@@ -119,7 +119,8 @@ func (c *IndexClient) CreateOrUpdateIndex(ctx context.Context, index models.Sear
 // GetIndexOptions are the options of IndexClient.GetIndex. There are none yet.
 type GetIndexOptions struct{}
 
-// GetIndex returns the definition of an index. If it does not exist, the error is ErrIndexNotFound.
+// GetIndex returns the definition of an index. If it does not exist, or name is that of an alias, which the message
+// then says, the error is ErrIndexNotFound.
 func (c *IndexClient) GetIndex(ctx context.Context, name string, _ *GetIndexOptions) (models.SearchIndex, error) {
 	return indexKind.get(ctx, c.manager, "GetIndex", name)
 }

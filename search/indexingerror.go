@@ -28,8 +28,14 @@ type IndexingError struct {
 // Error returns the number of failures and the first five documents.
 func (e *IndexingError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d documents were not indexed", min(len(e.Failed), e.Actions), e.Actions)
-	if len(e.Failed) > e.Actions {
+	strange := 0
+	for i := range e.Failed {
+		if e.Failed[i].ErrorMessage == strangeResult {
+			strange++
+		}
+	}
+	fmt.Fprintf(&b, "%d of %d documents were not indexed", min(len(e.Failed)-strange, e.Actions), e.Actions)
+	if strange > 0 || len(e.Failed) > e.Actions {
 		b.WriteString(", and the reply has results of documents that were not sent")
 	}
 	b.WriteString(": " + firstFew(e.Failed, describe))
@@ -95,12 +101,12 @@ func failures(actions int, keys []string, results []models.IndexingResult) []mod
 		}
 	}
 	for _, r := range results {
-		if answered[r.Key] > 0 && applied(&r) {
-			message := strangeResult
+		if answered[r.Key] > 0 && applied(&r) && !slices.ContainsFunc(failed, func(f models.IndexingResult) bool { return f.Key == r.Key }) {
+			again := models.IndexingResult{Key: r.Key, ErrorMessage: strangeResult}
 			if slices.Contains(keys, r.Key) {
-				message = severalResults
+				again.ErrorMessage = severalResults
 			}
-			failed, answered[r.Key] = append(failed, models.IndexingResult{Key: r.Key, ErrorMessage: message}), 0
+			failed, answered[r.Key] = append(failed, again), 0
 		}
 	}
 	return failed

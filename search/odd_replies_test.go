@@ -164,7 +164,7 @@ func TestOddRepliesToABatchConfirmNothing(t *testing.T) {
 		list(`{"key":"1","statusCode":200}`, two):                                                      unclear(`key "1": 200`, "1"),
 		list(`{"key":"1","status":null,"statusCode":200}`, two):                                        unclear(`key "1": 200`, "1"),
 		list(one, one, two): unclear("several results for this document", "1"),
-		list(one, `{"key":"1","status":false,"errorMessage":"Document not found.","statusCode":404}`, two): unclear(`key "1": 404 Document not found.`, "1", "1"),
+		list(one, `{"key":"1","status":false,"errorMessage":"Document not found.","statusCode":404}`, two): unclear(`key "1": 404 Document not found.`, "1"),
 		list(one, one): unclear("the reply says nothing about this document", "2", "1"),
 		list(one, two, `{"key":"3","status":true,"errorMessage":null,"statusCode":200}`): unclear(`key "3": the reply has a result for this document, which was not sent`, "3"),
 		list(one, two, "null"): unclear("1 of 2 documents", ""),

@@ -97,13 +97,24 @@ func answered(err error, statuses ...int) bool {
 
 // definition reads the definition of an index. name may be that of an alias.
 func (c *connection) definition(ctx context.Context, name string, call call) (*models.SearchIndex, error) {
-	index, err := read[models.SearchIndex](ctx, c, "/indexes"+quoted(name), call)
+	index, err := indexKind.read(ctx, c, call, name)
 	if errors.Is(err, ErrIndexNotFound) {
-		if alias, _ := read[models.Alias](ctx, c, "/aliases"+quoted(name), call); alias != nil && len(alias.Indexes) == 1 {
-			return read[models.SearchIndex](ctx, c, "/indexes"+quoted(alias.Indexes[0]), call)
+		if of := c.aliased(ctx, name, call); of != "" {
+			index, err = indexKind.read(ctx, c, call, of)
 		}
 	}
-	return index, err
+	if err != nil {
+		return nil, err
+	}
+	return &index, nil
+}
+
+// aliased returns the name of the index of an alias, "" if there is no such alias.
+func (c *connection) aliased(ctx context.Context, name string, call call) string {
+	if alias, _ := read[models.Alias](ctx, c, "/aliases"+quoted(name), call); alias != nil && len(alias.Indexes) == 1 {
+		return alias.Indexes[0]
+	}
+	return ""
 }
 
 // read reads a definition, or statistics, with the required members.

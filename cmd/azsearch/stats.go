@@ -10,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v3"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/doctor"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
 	"github.com/go-azsearch/azsearch/models"
@@ -46,7 +47,7 @@ func runStats(ctx context.Context, c *serviceCall) error {
 		}
 		s.Service = &service
 	}
-	if s.Indexes, err = indexStats(ctx, c.service.IndexClient, c.args); err != nil {
+	if s.Indexes, err = indexStats(ctx, c.service, c.args); err != nil {
 		return answered(err)
 	}
 	if c.Bool("json") {
@@ -67,7 +68,7 @@ func runStats(ctx context.Context, c *serviceCall) error {
 
 // indexStats returns the statistics of the named indexes, or of all if names is empty. For all it sends one request
 // if the service supports that, else one per index.
-func indexStats(ctx context.Context, client *search.IndexClient, names []string) (all []models.NamedIndexStatistics, err error) {
+func indexStats(ctx context.Context, client *connect.Service, names []string) (all []models.NamedIndexStatistics, err error) {
 	all = []models.NamedIndexStatistics{}
 	if len(names) == 0 {
 		for s, err := range client.ListIndexStatistics(ctx, nil) {

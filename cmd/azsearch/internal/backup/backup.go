@@ -132,17 +132,24 @@ func (b *Backup) free() error {
 
 var errNoMatch = errors.New("no index matches")
 
-// Select returns the indexes that match at least one pattern, with their synonym maps and aliases. Without patterns
-// it returns the whole set. A pattern without a match is an error.
+// Select returns the indexes that match at least one pattern, with their synonym maps and aliases. The name of an alias
+// is a pattern for its index. Without patterns it returns the whole set. A pattern without a match is an error.
 func Select(set definitions.Set, patterns []string) (definitions.Set, error) {
 	if len(patterns) == 0 {
 		return set, nil
 	}
-	taken, synonyms := map[string]bool{}, map[string]bool{}
+	taken, synonyms, aliased := map[string]bool{}, map[string]bool{}, map[string]string{}
+	for _, d := range set.Of(definitions.Aliases) {
+		var alias models.Alias
+		if json.Unmarshal(d.JSON, &alias) == nil && len(alias.Indexes) == 1 {
+			aliased[d.Name] = alias.Indexes[0]
+		}
+	}
 	for _, pattern := range patterns {
 		found := false
 		for _, d := range set.Of(definitions.Indexes) {
 			matches, err := path.Match(pattern, d.Name)
+			matches = matches || aliased[pattern] == d.Name
 			if err != nil {
 				return nil, fmt.Errorf("-index %q: %w", pattern, err)
 			}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -20,6 +21,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -59,7 +61,7 @@ func ToFlags(what string) []cli.Flag {
 // OpenTo returns the second service: that of -to-endpoint, or a new connection to the first one.
 func OpenTo(c *cli.Command) (*Service, error) {
 	if to := c.String("to-endpoint"); to != "" {
-		return open(to, os.Getenv(ToKeyVariable), c.String("api-version"))
+		return open(c.Root().ErrWriter, to, os.Getenv(ToKeyVariable), c.String("api-version"))
 	}
 	return Open(c)
 }
@@ -72,14 +74,51 @@ type Service struct {
 	APIVersion string // "" for the default
 
 	emulator *searchtest.Server // nil for a real service
+	stderr   io.Writer
+	noted    string // the alias of the last note
 }
 
 // Open returns the service that the flags and variables name. It sends no request.
 func Open(c *cli.Command) (*Service, error) {
-	return open(c.String("endpoint"), os.Getenv(KeyVariable), c.String("api-version"))
+	return open(c.Root().ErrWriter, c.String("endpoint"), os.Getenv(KeyVariable), c.String("api-version"))
 }
 
-func open(endpoint, key, version string) (*Service, error) {
+// GetIndex hides that of search.IndexClient. Of an alias it returns the definition of its index, and says so in a line
+// on stderr, because commands then use the index itself: an alias may be moved while they run.
+func (s *Service) GetIndex(ctx context.Context, name string, opts *search.GetIndexOptions) (models.SearchIndex, error) {
+	index, err := s.IndexClient.GetIndex(ctx, name, opts)
+	if of := s.aliased(ctx, name, err); of != "" {
+		return s.IndexClient.GetIndex(ctx, of, opts)
+	}
+	return index, err
+}
+
+// GetIndexStatistics hides that of search.IndexClient, which knows no aliases.
+func (s *Service) GetIndexStatistics(ctx context.Context, name string, opts *search.GetIndexStatisticsOptions) (models.IndexStatistics, error) {
+	stats, err := s.IndexClient.GetIndexStatistics(ctx, name, opts)
+	if of := s.aliased(ctx, name, err); of != "" {
+		return s.IndexClient.GetIndexStatistics(ctx, of, opts)
+	}
+	return stats, err
+}
+
+// aliased returns the name of the index of an alias, if err says that no index has the name of the alias.
+func (s *Service) aliased(ctx context.Context, name string, err error) string {
+	if !errors.Is(err, search.ErrIndexNotFound) {
+		return ""
+	}
+	alias, err := s.GetAlias(ctx, name, nil)
+	if err != nil || len(alias.Indexes) != 1 {
+		return ""
+	}
+	if s.noted != name {
+		s.noted = name
+		fmt.Fprintf(s.stderr, "azsearch: %s is an alias of the index %s, which is used\n", name, alias.Indexes[0])
+	}
+	return alias.Indexes[0]
+}
+
+func open(stderr io.Writer, endpoint, key, version string) (*Service, error) {
 	opts := &search.ClientOptions{APIVersion: version}
 	opts.PerRetryPolicies = []policy.Policy{&queries{}}
 	switch endpoint {
@@ -89,7 +128,7 @@ func open(endpoint, key, version string) (*Service, error) {
 		server := searchtest.NewServer(&searchtest.Options{KeepRequests: -1, KeepChanges: -1})
 		opts.Transport = &http.Client{Transport: server.Transport()}
 		s, err := withKey(server.URL(), searchtest.AdminKey, opts)
-		s.emulator = server
+		s.emulator, s.stderr = server, stderr
 		return s, err
 	}
 	if key != "" {
@@ -97,6 +136,7 @@ func open(endpoint, key, version string) (*Service, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w (endpoint from -endpoint or %s, key from %s)", err, EndpointVariable, KeyVariable)
 		}
+		s.stderr = stderr
 		return s, nil
 	}
 	cred, err := azidentity.NewDefaultAzureCredential(nil)
@@ -112,7 +152,7 @@ func open(endpoint, key, version string) (*Service, error) {
 		return nil, fmt.Errorf("%w (endpoint from -endpoint or %s)", err, EndpointVariable)
 	}
 	indexers, err := search.NewIndexerClient(endpoint, signIn, opts)
-	return &Service{IndexClient: indexes, Indexers: indexers, APIVersion: opts.APIVersion}, err
+	return &Service{IndexClient: indexes, Indexers: indexers, APIVersion: opts.APIVersion, stderr: stderr}, err
 }
 
 // localCredential replaces the error of a credential, a list of everything that was tried. Who uses an emulator on this

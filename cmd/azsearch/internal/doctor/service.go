@@ -255,13 +255,13 @@ func quotas(f *Findings, c *models.ServiceCounters) {
 	}
 }
 
-// index checks the definition of an index, and its usage of limits.
+// index checks the definition of an index, of which s.Index may be an alias, and its usage of limits.
 func (s Service) index(ctx context.Context, f *Findings, index *models.SearchIndex, limits *models.ServiceLimits) {
 	client, err := s.Client.Client(s.Index)
 	if err == nil {
 		definition(f, client, index)
 		var stats models.IndexStatistics
-		if stats, err = s.Client.GetIndexStatistics(ctx, s.Index, nil); err == nil {
+		if stats, err = s.Client.GetIndexStatistics(ctx, index.Name, nil); err == nil {
 			size(f, index, &stats, limits)
 		}
 	}
