@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -25,6 +26,9 @@ func Main(m *testing.M) {
 
 // Run is Main without the exit, for a TestMain that must clean up or read a flag first. It returns the exit code.
 func Run(m interface{ Run() int }) int {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // the heaps of tests are small: a tenth of the CPU time of all would be their collection
+	}
 	code := m.Run()
 	if code != 0 || fuzzing() {
 		// After a failure leaked goroutines are usually a consequence, and their report would hide the cause.
