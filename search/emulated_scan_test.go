@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -41,7 +42,7 @@ func scanned(t testing.TB, client *search.Client, opts *search.ScanOptions) (ids
 // TestScanSeesWhatLivesExactlyOnce while another goroutine deletes
 // and adds documents before, between and behind those that live.
 func TestScanSeesWhatLivesExactlyOnce(t *testing.T) {
-	const lives = 5000
+	lives := testkit.Cases(1200, 5000, 5000)
 	for _, pageSize := range []int{7, 1000} {
 		t.Run(fmt.Sprint("in pages of ", pageSize), func(t *testing.T) {
 			docs := numbered(lives)

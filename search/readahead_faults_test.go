@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -155,7 +156,7 @@ func TestScanThatReadsAheadSparesABusyService(t *testing.T) {
 		took := map[int]time.Duration{}
 		for _, ahead := range []int{0, 1, 4, 16} {
 			synctest.Test(t, func(t *testing.T) {
-				s, want := slowShelf(t, 2000)
+				s, want := slowShelf(t, testkit.Cases(500, 2000, 2000))
 				var under, refused atomic.Int32
 				busy := transporter(func(req *http.Request) (*http.Response, error) {
 					defer under.Add(-1)

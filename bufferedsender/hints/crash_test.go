@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/internal/journal"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // fileOf returns a file with a snapshot of parts, and a frame for each further function.
@@ -242,9 +243,9 @@ func assertEverything(t *testing.T, s *Set, index string) {
 
 // The disk dies at each of its changes in turn, and what was not durable survives in different parts.
 func TestACrashAnywhereLeavesWhatWasDurableOrWasBeingWritten(t *testing.T) {
-	const parts = 40
+	parts := uint64(testkit.Cases(8, 40, 40))
 	for at, finished := 0, false; !finished; at++ {
-		for part := range uint64(parts) {
+		for part := range parts {
 			d := disktest.New()
 			changes := 0
 			d.Fail = func(string, string) error {

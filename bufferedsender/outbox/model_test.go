@@ -680,7 +680,7 @@ func history(service *searchtest.Server, key string) (all []string) {
 // schedules is how many TestRandomSchedules runs: AZSEARCH_TEST_SCHEDULES, from the seed
 // AZSEARCH_TEST_SEED on.
 func schedules() (n int, seed uint64) {
-	n, seed = testkit.Cases(10, 30, 100), 1
+	n, seed = testkit.Cases(5, 20, 100), 1
 	if v, err := strconv.Atoi(os.Getenv("AZSEARCH_TEST_SCHEDULES")); err == nil {
 		n = v
 	}

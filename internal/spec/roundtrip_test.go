@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/spec"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/indexers"
 	"github.com/go-azsearch/azsearch/models/knowledge"
@@ -171,7 +172,7 @@ func (m maker) text() string {
 // FuzzDefinitionsSurvive makes a definition of each root from a seed: read and written again it is
 // what it was, to the last member and digit, and nothing that is printed of it holds a secret.
 func FuzzDefinitionsSurvive(f *testing.F) {
-	for seed := range uint64(200) {
+	for seed := range uint64(testkit.Cases(40, 200, 200)) {
 		f.Add(seed)
 	}
 	m := newMaker(f)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 func TestOneProcessHasTheQueueAndTheErrorNamesIt(t *testing.T) {
@@ -105,7 +106,7 @@ func TestAQueueIsReadWhileItsProcessWrites(t *testing.T) {
 	done := make(chan struct{})
 	go func() { // it rolls segments, and removes those that are settled
 		defer close(done)
-		for i := range 600 {
+		for i := range testkit.Cases(200, 600, 600) {
 			r := upload("busy", i)
 			r.Body = append(r.Body, strings.Repeat("x", 500)...)
 			assert.NoError(t, a.append(t.Context(), r))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // volume is a queue on a volume that nobody else fills, and its users: writers that add as long as they may, and
@@ -115,7 +116,7 @@ func (v *volume) round() {
 }
 
 func TestAVolumeThatTheQueueFillsIsEmptiedAgain(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(testkit.Cases(3, 12, 12)) {
 		synctest.Test(t, func(t *testing.T) {
 			d := disktest.New()
 			capacity := int64(6+seed%7) * minSegment

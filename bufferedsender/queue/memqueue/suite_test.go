@@ -29,15 +29,11 @@ func backend() queuetest.Backend {
 func TestSuite(t *testing.T) { queuetest.Run(t, backend()) }
 
 func TestCheck(t *testing.T) {
-	schedules := 3000
-	if testing.Short() { // as under the detector
-		schedules = 300
-	}
 	t.Run("few keys", func(t *testing.T) {
-		queuelab.Check(t, backend(), queuelab.Program{Seed: 1, Schedules: schedules}).AtLeast(t, 0.1)
+		queuelab.Check(t, backend(), queuelab.Program{Seed: 1, Schedules: testkit.Cases(300, 1000, 3000)}).AtLeast(t, 0.1)
 	})
 	t.Run("many keys", func(t *testing.T) {
-		queuelab.Check(t, backend(), queuelab.Program{Seed: 1, Schedules: 100, Keys: 40, Steps: 300}).AtLeast(t, 0.1)
+		queuelab.Check(t, backend(), queuelab.Program{Seed: 1, Schedules: testkit.Cases(30, 100, 100), Keys: 40, Steps: 300}).AtLeast(t, 0.1)
 	})
 }
 

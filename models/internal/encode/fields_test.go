@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
@@ -82,7 +83,7 @@ func TestFieldsOfIsWhatIsWritten(t *testing.T) {
 	embeds := slices.DeleteFunc(slices.Clone(embeddable), func(t reflect.Type) bool {
 		return t.Kind() != reflect.Struct || t == reflect.TypeFor[Inner]() || t == reflect.TypeFor[embedsHidden]() // they have omitempty
 	})
-	for seed := range uint64(3000) {
+	for seed := range uint64(testkit.Cases(500, 3000, 3000)) {
 		g := newGenerator(randomChoices(seed))
 		g.embeds = embeds
 		typ := intsOnly(g, 3)

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // timesOf holds a time everywhere a time can be written.
@@ -111,7 +113,7 @@ func TestWhatATimeDoesNotShow(t *testing.T) {
 }
 
 func TestRandomTimes(t *testing.T) {
-	for seed := range uint64(2000) {
+	for seed := range uint64(testkit.Cases(400, 2000, 2000)) {
 		checkTime(t, randomChoices(seed).time())
 	}
 }

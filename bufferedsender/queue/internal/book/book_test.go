@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // at is a Ref of twelve bytes, as that of a log.
@@ -21,7 +22,7 @@ func (a at) Bytes() int { return int(a.length) }
 // TestBookAgreesWithItselfAfterAnyCalls compares what the book counts, and where its nodes
 // say that they are, with what is there, after each of many random calls.
 func TestBookAgreesWithItselfAfterAnyCalls(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(testkit.Cases(60, 300, 300)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b, now := New[at](time.Unix(1e9, 0)), time.Unix(1e9, 0)
 		key := func() string { return fmt.Sprint("k", r.IntN(8)) }
