@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/apply"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
@@ -103,12 +104,12 @@ func runApply(ctx context.Context, c *serviceCall) error {
 	case differs == 0:
 		return nil
 	case c.Bool("drift"):
-		return exit.With(exit.Different, fmt.Errorf("the service differs from the files in %s", definitionCount(differs)))
+		return exit.With(exit.Different, fmt.Errorf("the service differs from the files in %s", amount.Of(differs, "definition")))
 	case !c.Bool("yes"):
 		if err := plan.Check(); err != nil { // -yes would refuse it
 			return exit.With(exit.Different, err)
 		}
-		return exit.With(exit.Different, fmt.Errorf("nothing was changed: add -yes to carry out the plan for %s", definitionCount(differs)))
+		return exit.With(exit.Different, fmt.Errorf("nothing was changed: add -yes to carry out the plan for %s", amount.Of(differs, "definition")))
 	}
 	return plan.Run(ctx, c.service, func(s *apply.Step) {
 		what := "changed"
@@ -163,7 +164,7 @@ func (c *serviceCall) plan(p *apply.Plan) error {
 		p.Count(apply.InPlace), p.Count(apply.Rebuild), p.Count(apply.Refused), p.Same); err != nil || p.Uncompared == 0 {
 		return err
 	}
-	return c.say("secrets of %s were not compared; apply -secrets writes them", definitionCount(p.Uncompared))
+	return c.say("secrets of %s were not compared; apply -secrets writes them", amount.Of(p.Uncompared, "definition"))
 }
 
 // change prints one change: green if in place, yellow if it needs a rebuild, red if refused.
@@ -197,13 +198,6 @@ func short(v json.RawMessage) string {
 		return string(runes[:most-1]) + "…"
 	}
 	return text
-}
-
-func definitionCount(n int) string {
-	if n == 1 {
-		return "1 definition"
-	}
-	return fmt.Sprintf("%d definitions", n)
 }
 
 func newPullCommand(stdout, stderr io.Writer) *cli.Command {
@@ -247,7 +241,7 @@ func runPull(ctx context.Context, c *serviceCall) error {
 	if c.Bool("json") {
 		err = c.print(result, true)
 	} else {
-		err = c.say("wrote %d of %s to %s%s", len(result.Written), definitionCount(len(live)), listing.Printable(dir), map[bool]string{true: fmt.Sprintf(", removed %d", len(result.Removed))}[len(result.Removed) > 0])
+		err = c.say("wrote %d of %s to %s%s", len(result.Written), amount.Of(len(live), "definition"), listing.Printable(dir), map[bool]string{true: fmt.Sprintf(", removed %d", len(result.Removed))}[len(result.Removed) > 0])
 		if err == nil && len(result.Variables) > 0 {
 			err = c.say("their secrets are left out; azsearch apply takes them from %s", strings.Join(result.Variables, ", "))
 		}

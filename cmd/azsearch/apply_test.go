@@ -155,7 +155,7 @@ func TestApplyFillsTheIndexThatAnAliasMovesTo(t *testing.T) {
 	got = s.run("apply", "-yes", "-fill", "defs")
 	require.Zero(t, got.code, got.stderr)
 	assert.Contains(t, got.stdout, "changed alias \"hotels\"\n")
-	assert.Contains(t, got.stderr, "1,201 documents of 1,201 are in hotels-2")
+	assert.Contains(t, got.stderr, "copied to hotels-2: 1,201 of 1,201 documents")
 	status, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/indexes('hotels')/docs('x')", searchtest.AdminKey, "")
 	assert.Equal(t, http.StatusOK, status)
 	assert.Contains(t, body, `"stars":5.0`)

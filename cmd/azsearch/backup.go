@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/backup"
 )
 
@@ -55,7 +56,7 @@ func runBackup(ctx context.Context, c *serviceCall) error {
 		return err
 	}
 	for _, x := range m.Indexes {
-		if err := c.say("%s\t%d documents\t%s", x.Name, x.Documents, x.Digest); err != nil {
+		if err := c.say("%s\t%d %s\t%s", x.Name, x.Documents, amount.Noun(x.Documents, "document"), x.Digest); err != nil {
 			return err
 		}
 	}

@@ -77,7 +77,7 @@ func TestBackupThatIsKilledHasNoGap(t *testing.T) {
 
 	got = s.killed("b/journal.jsonl", 300*time.Millisecond, "backup", "-in-flight", "1", "-quiet", "b")
 	require.Zero(t, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "continuing: ")
+	assert.Contains(t, got.stderr, "continuing; written already: ")
 	whole := s.run("backup", "c")
 	require.Zero(t, whole.code, whole.stderr)
 	assert.Equal(t, whole.stdout, got.stdout, "the same digest")

@@ -17,6 +17,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v3"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/load"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
@@ -63,7 +64,7 @@ func runBench(ctx context.Context, c *serviceCall) (err error) {
 		return err
 	}
 	if !c.Bool("yes") {
-		if err := c.confirm(fmt.Sprintf("create the index %s (%d fields) at %s, fill it for up to %v, and delete it?", scratch.Name, len(scratch.Fields), c.service.Endpoint(), c.Duration("for"))); err != nil {
+		if err := c.confirm(fmt.Sprintf("create the index %s (%s) at %s, fill it for up to %v, and delete it?", scratch.Name, amount.Of(len(scratch.Fields), "field"), c.service.Endpoint(), c.Duration("for"))); err != nil {
 			return err
 		}
 	}
@@ -82,7 +83,7 @@ func runBench(ctx context.Context, c *serviceCall) (err error) {
 	}
 	runs, best, err := trial.Find(documents.Size, func(s trial.Setting) (trial.Run, error) {
 		r, err := trial.Measure(ctx, client, documents, s, window)
-		fmt.Fprintf(c.stderr, "azsearch: %s documents per request, %d concurrent requests: %s documents/s\n", humanize.Comma(int64(s.Batch)), s.InFlight, humanize.Comma(int64(r.Rate)))
+		fmt.Fprintf(c.stderr, "azsearch: %s per request, %s at a time: %s documents/s\n", amount.Of(s.Batch, "document"), amount.Of(s.InFlight, "request"), humanize.Comma(int64(r.Rate)))
 		return r, err
 	})
 	if err != nil {
@@ -153,7 +154,7 @@ func (c *serviceCall) eachDocument(ctx context.Context, index *models.SearchInde
 	report, err := load.Run(ctx, load.Options{Files: files, Source: options, Plan: plan, Rejects: rejects, Take: take})
 	closed := rejects.Close()
 	if report.Rejected > 0 {
-		return failed(fmt.Errorf("%s of %s records fit no document of the index, such as %s; azsearch load -dry-run lists them", humanize.Comma(report.Rejected), humanize.Comma(report.Records), strings.Join(report.Examples, "; ")))
+		return failed(fmt.Errorf("%s of %s cannot be in the index, such as %s; azsearch load -dry-run lists all", humanize.Comma(report.Rejected), amount.Of(report.Records, "record"), strings.Join(report.Examples, "; ")))
 	}
 	return errors.Join(err, closed)
 }

@@ -32,7 +32,7 @@ func TestBenchSession(t *testing.T) {
 
 	got = s.run("bench", "-index", "rooms", "-docs", "bad.jsonl", "-yes")
 	assert.Equal(t, 1, got.code)
-	assert.Contains(t, got.stderr, "1 of 1 records fit no document of the index")
+	assert.Contains(t, got.stderr, "1 of 1 record cannot be in the index")
 	assert.Equal(t, 3, s.run("bench", "-index", "none", "-yes").code)
 	got = s.run("stats")
 	assert.Regexp(t, `(?m)^indexes +1$`, got.stdout)

@@ -17,6 +17,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v3"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
@@ -280,7 +281,7 @@ func (l *copying) open(ctx context.Context, target *connect.Service) (err error)
 		clear(l.done.Done) // these ranges were in an index that has been deleted
 	}
 	if n > 0 && !l.Bool("overwrite") && (l.done == nil || !l.done.Resumed) {
-		return fmt.Errorf("index %s has %s documents; nothing was copied; -overwrite adds to them", to, humanize.Comma(n))
+		return fmt.Errorf("index %s has %s; nothing was copied; -overwrite adds to them", to, amount.Of(n, "document"))
 	}
 	return nil
 }
@@ -346,7 +347,7 @@ func (l *copying) documents(ctx context.Context) error {
 	}
 	err = errors.Join(err, noted())
 	if err == nil && !l.quiet {
-		l.note("%s documents of %s are in %s", humanize.Comma(out.Completed.Load()), humanize.Comma(l.read.Load()), l.names[1])
+		l.note("copied to %s: %s of %s", l.names[1], humanize.Comma(out.Completed.Load()), amount.Of(l.read.Load(), "document"))
 	}
 	return err
 }
@@ -362,7 +363,7 @@ func (l *copying) left() ([]keyrange.Range, error) {
 		done = append(done, r)
 	}
 	if done != nil {
-		l.note("continuing: %d key ranges are copied already", len(done))
+		l.note("continuing; copied already: %s", amount.Of(len(done), "key range"))
 	}
 	return keyrange.Gaps(done), l.done.Begin()
 }

@@ -25,7 +25,7 @@ func TestCopyAndExportSession(t *testing.T) {
 
 	got := s.run("copy", "hotels", "inns")
 	require.Zero(t, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "2,501 documents of 2,501 are in inns")
+	assert.Contains(t, got.stderr, "copied to inns: 2,501 of 2,501 documents")
 	assert.Equal(t, 2, strings.Count(got.stdout, "\t2501 documents\t"))
 	got = s.run("copy", "hotels", "inns")
 	assert.Equal(t, 2, got.code)
@@ -43,8 +43,8 @@ func TestCopyAndExportSession(t *testing.T) {
 	assert.Contains(t, got.stderr, "state belongs to another job")
 	got = s.run("copy", "-resume", "state", "hotels", "rest")
 	require.Zero(t, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "continuing: 1 key ranges are copied already")
-	assert.Contains(t, got.stderr, "1,941 documents of 1,941 are in rest", "those behind 1500")
+	assert.Contains(t, got.stderr, "continuing; copied already: 1 key range\n")
+	assert.Contains(t, got.stderr, "copied to rest: 1,941 of 1,941 documents", "those behind 1500")
 	assert.Equal(t, 2, strings.Count(got.stdout, "\t2501 documents\t"))
 	assert.NoFileExists(t, filepath.Join(s.dir, "state"))
 

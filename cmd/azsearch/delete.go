@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
 	"github.com/go-azsearch/azsearch/search"
@@ -69,7 +70,7 @@ func runDelete(ctx context.Context, c *serviceCall) error {
 	want, n := c.Int64("expect"), receipt.Matched
 	switch {
 	case want > 0 && n != want && n > 0:
-		err = failed(fmt.Errorf("%s match, -expect is %d: nothing was deleted; check the filter", documentCount(n), want))
+		err = failed(fmt.Errorf("%s match, -expect is %d: nothing was deleted; check the filter", amount.Of(n, "document"), want))
 	case c.Bool("yes") && n > 0:
 		receipt, err = d.delete(limited, n)
 	}
@@ -120,7 +121,7 @@ func (d *deletion) delete(ctx context.Context, n int64) (r repair.Receipt, err e
 		r = repair.Receipt{Began: time.Now(), Matched: n}
 		r.Keys, err = search.DeleteMatching(keyrange.Before(ctx, func(now int64, _ []string) error {
 			if now > n {
-				return fmt.Errorf("%w: %s match, after a count of %d", errMoreMatch, documentCount(now), n)
+				return fmt.Errorf("%w: %s match, after a count of %d", errMoreMatch, amount.Of(now, "document"), n)
 			}
 			return nil
 		}), d.client, "", d.filter)
@@ -179,12 +180,12 @@ func (d *deletion) report(r repair.Receipt) error {
 	case r.Matched == 0 && r.Deleted == 0:
 		return d.say("no document of %s matches; nothing was deleted", humanize.Comma(r.Total))
 	case r.Deleted == 0 && (r.DryRun || !d.Bool("yes") || d.limited && r.NoneLeftAt.IsZero()):
-		if err := d.say("would delete %s of %s: %s", documentCount(r.Matched), humanize.Comma(r.Total), keys); err != nil || d.Bool("yes") {
+		if err := d.say("would delete %s of %s: %s", amount.Of(r.Matched, "document"), humanize.Comma(r.Total), keys); err != nil || d.Bool("yes") {
 			return err
 		}
 		return d.say("nothing was deleted; add -yes to delete them, -expect %d to delete exactly as many", r.Matched)
 	}
-	line := fmt.Sprintf("deleted %s of %s that matched: %s", documentCount(r.Deleted), humanize.Comma(r.Matched), keys)
+	line := fmt.Sprintf("deleted %s of %s that matched: %s", amount.Of(r.Deleted, "document"), humanize.Comma(r.Matched), keys)
 	for _, part := range []struct {
 		n    int64
 		what string
@@ -205,11 +206,4 @@ func (d *deletion) report(r repair.Receipt) error {
 		return d.say("sha256 of the keys %s", r.Digest)
 	}
 	return nil
-}
-
-func documentCount(n int64) string {
-	if n == 1 {
-		return "1 document"
-	}
-	return humanize.Comma(n) + " documents"
 }

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v3"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
@@ -157,7 +157,7 @@ func (e *exporting) write(ctx context.Context, x *keyrange.Index, columns []stri
 		n++
 	}
 	if !e.Bool("quiet") {
-		e.note("%s documents written in %v", humanize.Comma(n), time.Since(began).Round(time.Millisecond))
+		e.note("%s written in %v", amount.Of(n, "document"), time.Since(began).Round(time.Millisecond))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
 	"github.com/go-azsearch/azsearch/search"
@@ -59,7 +60,7 @@ stderr, and the exit code is 1.
 			}
 		}
 		if len(missing) > 0 {
-			return failed(fmt.Errorf("%d of %d keys are not in index %q: %s", len(missing), len(c.args)-1, c.args[0], strings.Join(missing, ", ")))
+			return failed(fmt.Errorf("%d of %s not found in index %q: %s", len(missing), amount.Of(len(c.args)-1, "key"), c.args[0], strings.Join(missing, ", ")))
 		}
 		return nil
 	})

@@ -82,13 +82,13 @@ func TestLoadSession(t *testing.T) {
 
 	got = s.run("load", "-index", "hotels", "-create", "hotels.json", "-dry-run", "a.jsonl")
 	assert.Zero(t, got.code, got.stderr)
-	assert.Equal(t, "azsearch: would load 3 documents of 3 records: 81 B in about 1 requests; nothing was sent\n", got.stderr)
+	assert.Equal(t, "azsearch: would load 3 documents of 3 records: 81 B in about 1 request; nothing was sent\n", got.stderr)
 
 	got = s.run("load", "-create", "hotels.json", "-until-visible", "*.jsonl")
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.stderr, `azsearch: rejected bad.jsonl:1: field stars: "five" is not Edm.Int32; use digits, within the range of the type`)
 	assert.Contains(t, got.stderr, "loaded 4 documents of 5 records in ")
-	assert.Contains(t, got.stderr, "1 of 5 records are not in the index (1 value); see rejects.jsonl, correct the cause, and run: azsearch load -index hotels rejects.jsonl\n")
+	assert.Contains(t, got.stderr, "not in the index: 1 of 5 records (1 value); see rejects.jsonl, correct the cause, and run: azsearch load -index hotels rejects.jsonl\n")
 
 	got = s.run("load", "-index", "hotels", "-rejects", "rejects.jsonl", "a.jsonl")
 	assert.Equal(t, 2, got.code)

@@ -58,7 +58,7 @@ func TestPrivilegedCommandsAreNotRefused(t *testing.T) {
 		n := strings.Count(documents, "\n")
 		got = s.run("copy", name, name+"2")
 		assert.Zero(t, got.code, got.stderr)
-		assert.Contains(t, got.stderr, fmt.Sprintf("%d documents of %d are in", n, n))
+		assert.Contains(t, got.stderr, fmt.Sprintf(": %d of %d documents", n, n))
 		got = s.run("export", "-quiet", name)
 		assert.Zero(t, got.code, got.stderr)
 		assert.Equal(t, n, strings.Count(got.stdout, "\n"), got.stdout)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
 )
 
@@ -47,7 +48,7 @@ func progress(to terminal.Terminal, quiet bool, line func() string) (stop func()
 // formats the number and the rate only. what is the verb, such as "copied".
 func share(done, total int64, what string, began time.Time) string {
 	seconds := max(time.Since(began).Seconds(), 1e-3)
-	line := fmt.Sprintf("%s documents %s  %s/s", humanize.Comma(done), what, humanize.Comma(int64(float64(done)/seconds)))
+	line := fmt.Sprintf("%s %s  %s/s", amount.Of(done, "document"), what, humanize.Comma(int64(float64(done)/seconds)))
 	if total > 0 && done > 0 {
 		part := min(float64(done)/float64(total), 1)
 		line = fmt.Sprintf("%3.0f%%  %s  ETA %s", 100*part, line, time.Duration((1-part)/part*seconds*float64(time.Second)).Round(time.Second))

@@ -16,6 +16,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v3"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
@@ -134,7 +135,7 @@ func (c *serviceCall) vector(ctx context.Context, path string) (q search.VectorQ
 		}
 	}
 	if len(q.Fields) != 1 {
-		return q, fmt.Errorf("index %q has %d vector fields (%s): choose one with -vector-field", c.args[0], len(q.Fields), strings.Join(q.Fields, ", "))
+		return q, fmt.Errorf("index %q has %s (%s): choose one with -vector-field", c.args[0], amount.Of(len(q.Fields), "vector field"), strings.Join(q.Fields, ", "))
 	}
 	return q, nil
 }

@@ -41,7 +41,7 @@ func TestGetSession(t *testing.T) {
 	got := s.run("get", "-select", "id,name,stars", "rooms", "1")
 	assert.Equal(t, ended{0, "{\n  \"id\": \"1\",\n  \"name\": \"Quiet & wide\",\n  \"stars\": 9007199254740993\n}\n", ""}, got)
 	got = s.run("get", "rooms", "2", "none", "1", "-o", "jsonl", "-select", "name")
-	assert.Equal(t, ended{1, "{\"name\":\"Loud\"}\n{\"name\":\"Quiet & wide\"}\n", "azsearch: 1 of 3 keys are not in index \"rooms\": none\n"}, got)
+	assert.Equal(t, ended{1, "{\"name\":\"Loud\"}\n{\"name\":\"Quiet & wide\"}\n", "azsearch: 1 of 3 keys not found in index \"rooms\": none\n"}, got)
 	got = s.run("get", "rooms", "3", "-o", "table", "-select", "id,tags,place")
 	assert.Equal(t, ended{0, "id  tags  place\n3   []    [0.5,0.5]\n", ""}, got)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
 )
 
@@ -29,17 +30,17 @@ func (c *queueCall) changeParked(ctx context.Context, done string, do func(conte
 		return failed(err)
 	}
 	if c.Bool("all") && !c.Bool("yes") && len(parked) > 0 {
-		return fmt.Errorf("%d parked keys would be %s: add -yes to confirm", len(parked), done)
+		return fmt.Errorf("%s would be %s: add -yes to confirm", amount.Of(len(parked), "parked key"), done)
 	}
 	n := 0
 	for keys := range slices.Chunk(parked, perCall) {
 		some, err := do(ctx, keys...)
 		n += some
 		if err != nil {
-			return failed(fmt.Errorf("%s %d of %d keys, then: %w", done, n, len(parked), err))
+			return failed(fmt.Errorf("%s %d of %s, then: %w", done, n, amount.Of(len(parked), "key"), err))
 		}
 	}
-	if err := c.out.Done(map[string]int{done: n}, fmt.Sprintf("%s %s", done, keyCount(n))); err != nil {
+	if err := c.out.Done(map[string]int{done: n}, fmt.Sprintf("%s %s", done, amount.Of(n, "key"))); err != nil {
 		return failed(err)
 	}
 	var others []string
@@ -71,13 +72,6 @@ func (c *queueCall) parked(ctx context.Context) ([]string, error) {
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys), err
-}
-
-func keyCount(n int) string {
-	if n == 1 {
-		return "1 key"
-	}
-	return fmt.Sprintf("%d keys", n)
 }
 
 func queuePause(ctx context.Context, c *queueCall) error {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/drain"
 )
 
@@ -29,7 +30,7 @@ func queueDrain(stderr io.Writer) func(context.Context, *queueCall) error {
 			Progress: func(r drain.Result) {
 				if now := time.Now(); now.After(next) {
 					next = now.Add(time.Second)
-					fmt.Fprintf(stderr, "azsearch: moved %d records%s\n", r.Records, c.waiting(ctx))
+					fmt.Fprintf(stderr, "azsearch: moved %s%s\n", amount.Of(r.Records, "record"), c.waiting(ctx))
 				}
 			},
 		})
@@ -43,14 +44,11 @@ func queueDrain(stderr io.Writer) func(context.Context, *queueCall) error {
 			err = errors.New("interrupted")
 		}
 		if err != nil {
-			return failed(fmt.Errorf("moved %d records, then: %w; run it again to continue", done.Records, err))
+			return failed(fmt.Errorf("moved %s, then: %w; run it again to continue", amount.Of(done.Records, "record"), err))
 		}
-		said := fmt.Sprintf("moved %d records", done.Records)
-		switch {
-		case done.Left == 1:
-			said += "; 1 key stays, parked: release or drop it"
-		case done.Left > 0:
-			said += fmt.Sprintf("; %d keys stay, parked: release or drop them", done.Left)
+		said := "moved " + amount.Of(done.Records, "record")
+		if done.Left > 0 {
+			said += "; left, because parked: " + amount.Of(done.Left, "key") + "; azsearch queue release or drop ends that"
 		}
 		return c.said(done, said)
 	}
@@ -62,5 +60,5 @@ func (c *queueCall) waiting(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf(", %s wait", keyCount(int(s.Waiting)))
+	return ", left: " + amount.Of(s.Waiting, "key")
 }

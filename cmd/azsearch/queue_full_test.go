@@ -52,7 +52,7 @@ func TestEveryQueueCommandWorksWhileTheMemoryOfTheServerIsFull(t *testing.T) {
 		{"resume", ``, nil},
 		{"release", ``, []string{"key-1"}},
 		{"drop", ``, []string{"key-2"}},
-		{"repair", `299 keys are in the queue; 0 records`, nil},
+		{"repair", `299 keys in the queue; lost: 0 records`, nil},
 		{"drain", `moved 299 records`, []string{"--to", dir}},
 		{"stats", `(?m)^waiting +0 keys`, nil},
 	} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/redisqueue"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
 )
 
@@ -54,8 +55,8 @@ func repairDirectory(where place, out listing.Printer) error {
 	}
 	said := "nothing to repair"
 	if report.Broken > 0 || len(report.Damaged)+len(report.Missing) > 0 {
-		said = fmt.Sprintf("repaired: %s are in the queue; %d bytes at %d places could not be read, so add documents again that may be lost",
-			keyCount(report.Keys), report.Dropped, report.Broken)
+		said = fmt.Sprintf("repaired, with %s in the queue; %s at %s could not be read, so add documents again that may be lost",
+			amount.Of(report.Keys, "key"), amount.Of(report.Dropped, "byte"), amount.Of(report.Broken, "place"))
 		if len(report.Missing) > 0 {
 			said += "; missing files: " + strings.Join(report.Missing, ", ")
 		}
@@ -88,7 +89,7 @@ func repairRedis(ctx context.Context, where place, most int, out listing.Printer
 	return done(out, struct {
 		Keys int64 `json:"keys"`
 		Lost int64 `json:"lostRecords"`
-	}{report.Keys, report.Lost}, fmt.Sprintf("%s are in the queue; %d records were lost", keyCount(int(report.Keys)), report.Lost))
+	}{report.Keys, report.Lost}, fmt.Sprintf("repaired, with %s in the queue; lost: %s", amount.Of(report.Keys, "key"), amount.Of(report.Lost, "record")))
 }
 
 func done(out listing.Printer, v any, sentence string) error {

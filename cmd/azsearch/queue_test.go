@@ -183,7 +183,7 @@ func TestParkedKeysAreReleasedAndDropped(t *testing.T) {
 	got := runToEnd(t, "queue", "release", dir, "1", "2")
 	assert.Equal(t, ended{1, "released 1 key\n", "azsearch: not parked: 2\n"}, got, "what was parked is released all the same")
 
-	assertRefused(t, runToEnd(t, "queue", "drop", dir, "--all"), "1 parked keys would be dropped: add -yes")
+	assertRefused(t, runToEnd(t, "queue", "drop", dir, "--all"), "1 parked key would be dropped: add -yes")
 	assert.Equal(t, "dropped 1 key\n", onQueue(t, "drop", dir, "--all", "--yes"))
 	assert.Equal(t, "released 0 keys\n", onQueue(t, "release", dir, "--all", "--yes"))
 
@@ -290,7 +290,7 @@ func TestDamagedDirectoryIsRepaired(t *testing.T) {
 	require.NoError(t, os.WriteFile(logs[0], content, 0o600))
 
 	assertRefused(t, runToEnd(t, "queue", "stats", dir), "azsearch queue repair")
-	assert.Regexp(t, `^repaired: 99 keys are in the queue; \d+ bytes at 1 places could not be read, .*; kept for inspection: damaged-`, onQueue(t, "repair", dir))
+	assert.Regexp(t, `^repaired, with 99 keys in the queue; \d+ bytes at 1 place could not be read, .*; kept for inspection: damaged-`, onQueue(t, "repair", dir))
 	assert.Regexp(t, `(?m)^waiting +99 keys`, onQueue(t, "stats", dir))
 	assert.Equal(t, "nothing to repair\n", onQueue(t, "repair", dir))
 }

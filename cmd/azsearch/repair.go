@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/sorted"
@@ -191,7 +192,7 @@ func (c *serviceCall) repaired(r *repair.Report) error {
 	if c.Bool("json") {
 		return c.print(r, true)
 	}
-	if err := c.say("compared %s documents with %s of the index", humanize.Comma(r.SourceRows), humanize.Comma(r.IndexRows)); err != nil {
+	if err := c.say("compared %s with %s of the index", amount.Of(r.SourceRows, "document"), humanize.Comma(r.IndexRows)); err != nil {
 		return err
 	}
 	different := r.Missing + r.Surplus + r.Different

@@ -20,7 +20,7 @@ func TestRepairSession(t *testing.T) {
 	})
 	got := s.run("repair", "-index", "rooms", "-pause", "1ms", "b.csv")
 	assert.Zero(t, got.code, got.stderr)
-	assert.Regexp(t, `^compared 1 documents with 3 of the index
+	assert.Regexp(t, `^compared 1 document with 3 of the index
   2 surplus: 1, 3
   1 different: 2
 nothing was written, and -yes would be refused: .*\(-allow-deletes, -max-share\)
@@ -56,7 +56,7 @@ $`, got.stdout)
 		{[]string{"-index", "rooms"}, 2, "FILE..."},
 		{[]string{"-index", "rooms", "none.json"}, 2, "none.json"},
 		{[]string{"-index", "none", "a.json"}, 3, "none"},
-		{[]string{"-index", "rooms", "bad.jsonl"}, 1, "fit no document of the index"},
+		{[]string{"-index", "rooms", "bad.jsonl"}, 1, "cannot be in the index"},
 		{[]string{"-index", "rooms", "merge.jsonl"}, 1, "repair needs whole documents"},
 		{[]string{"-index", "rooms", "-max-share", "2", "a.json"}, 2, "-max-share 2"},
 		{[]string{"-index", "rooms", "-version", "size", "b.csv"}, 3, "size"},

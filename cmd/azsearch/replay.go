@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
 	"github.com/go-azsearch/azsearch/models"
@@ -79,13 +80,13 @@ func runReplay(ctx context.Context, c *serviceCall) error {
 		}
 	}
 	if letters.elsewhere > 0 {
-		err = errors.Join(err, c.more("%s of another service stay: %s", deadLetterCount(letters.elsewhere), strings.Join(letters.endpoints, ", ")))
+		err = errors.Join(err, c.more("%s of another service stay: %s", amount.Of(letters.elsewhere, "dead letter"), strings.Join(letters.endpoints, ", ")))
 	} else if len(letters.indexes) == 0 {
 		err = errors.Join(err, c.more("no dead letters"))
 	}
 	err = errors.Join(err, failed(f.Close()))
 	if err == nil && stayed > 0 {
-		err = failed(fmt.Errorf("%s stay in %s; list the reasons with -dry-run, correct the cause, and run replay again", deadLetterCount(stayed), dir))
+		err = failed(fmt.Errorf("%s stay in %s; list the reasons with -dry-run, correct the cause, and run replay again", amount.Of(stayed, "dead letter"), dir))
 	}
 	return err
 }
@@ -225,11 +226,4 @@ func (c *serviceCall) more(format string, args ...any) error {
 		return nil
 	}
 	return c.say(format, args...)
-}
-
-func deadLetterCount(n int) string {
-	if n == 1 {
-		return "1 dead letter"
-	}
-	return humanize.Comma(int64(n)) + " dead letters"
 }

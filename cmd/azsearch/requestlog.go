@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 )
 
 // requestLog writes one line per request: method, path, status, duration and, for a batch, the number of actions. It
@@ -46,7 +48,7 @@ func (l *requestLog) intercept(req *http.Request, next func(*http.Request) (*htt
 	if err == nil {
 		id := resp.Header.Get("Request-Id")
 		if n, ok := l.actions[id]; ok {
-			line += fmt.Sprintf(" %d actions", n)
+			line += fmt.Sprintf(" %d %s", n, amount.Noun(n, "action"))
 			delete(l.actions, id)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/backup"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/database"
@@ -78,7 +79,7 @@ Exit codes: 0 equal; 1 different, or a file is damaged; 2 usage; 3 service error
 // report prints the digests of both arguments, and the differences.
 func (c *serviceCall) report(r *verify.Result) error {
 	a, b := c.args[0], c.args[1]
-	if err := c.say("%s\t%d documents\t%s\n%s\t%d documents\t%s", a, r.A.Documents, r.A, b, r.B.Documents, r.B); err != nil || r.Equal() {
+	if err := c.say("%s\t%d %s\t%s\n%s\t%d %s\t%s", a, r.A.Documents, amount.Noun(r.A.Documents, "document"), r.A, b, r.B.Documents, amount.Noun(r.B.Documents, "document"), r.B); err != nil || r.Equal() {
 		return err
 	}
 	for _, d := range r.Differences {
@@ -114,7 +115,7 @@ func (v *verifying) side(ctx context.Context, i int) (verify.Side, error) {
 			x = &m.Indexes[0]
 		}
 		if x == nil {
-			return nil, fmt.Errorf("%s has %d indexes: select one with -index NAME", name, len(m.Indexes))
+			return nil, fmt.Errorf("%s has %s: select one with -index NAME", name, amount.Of(len(m.Indexes), "index"))
 		}
 		v.key = x.Key
 		return m.Side(name, x), nil
@@ -208,7 +209,7 @@ func reached(ctx context.Context, x *keyrange.Index, name string) error {
 	}
 	n, err := x.Count(ctx)
 	if err == nil && n > keyrange.Paged {
-		err = fmt.Errorf("index %s: %s, so only %d of %d documents can be read", name, x.Unscannable, keyrange.Paged, n)
+		err = fmt.Errorf("index %s: %s, so only %d of %s can be read", name, x.Unscannable, keyrange.Paged, amount.Of(n, "document"))
 	}
 	if err != nil {
 		return connect.Failed(err)

@@ -177,14 +177,15 @@ var Rules = []Rule{
 	{Folder: "samples/rebuild", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "samples/projection", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "cmd/azsearch", May: append([]string{cli, humanize, "./cmd/azsearch/internal/...", "./internal/disk", "./internal/queuecontrol", "./internal/sleep", "./internal/wire"}, public...)},
-	{Folder: "cmd/azsearch/internal/...", May: []string{"./search/searchtest", "./models/...", "./internal/apiversion", "./internal/webpage", "./internal/wire"}},
-	// Shared by all commands: exit codes, terminals, and connecting to a service.
+	{Folder: "cmd/azsearch/internal/...", May: []string{"./cmd/azsearch/internal/amount", "./search/searchtest", "./models/...", "./internal/apiversion", "./internal/webpage", "./internal/wire"}},
+	// Shared by all commands: exit codes, numbers in messages, terminals, and connecting to a service.
 	{Folder: "cmd/azsearch/internal/exit", Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/amount", May: []string{humanize}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/terminal", May: []string{isatty}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/connect", May: []string{cli, azcore, azid, "./search", "./search/searchtest", "./cmd/azsearch/internal/exit"}, Not: []string{sql}},
 	// The database drivers, for all commands that open a database.
 	{Folder: "cmd/azsearch/internal/database", May: []string{pgx, modernc, "./bufferedsender/outbox"}, Not: []string{http}},
-	{Folder: "cmd/azsearch/internal/doctor", May: []string{azcore, "./search", "./models", "./bufferedsender/queue", "./bufferedsender/outbox", "./cmd/azsearch/internal/keyrange", "./internal/sleep", humanize}, Not: []string{sql}},
+	{Folder: "cmd/azsearch/internal/doctor", May: []string{"./cmd/azsearch/internal/amount", azcore, "./search", "./models", "./bufferedsender/queue", "./bufferedsender/outbox", "./cmd/azsearch/internal/keyrange", "./internal/sleep", humanize}, Not: []string{sql}},
 	{Folder: "cmd/azsearch/internal/trial", May: []string{"./models", "./bufferedsender"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/sorted", Not: []string{http, sql}},
 	// Readers of one file format each. jq and compression are imported only where they are used.
@@ -195,23 +196,23 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/source/parquetrows", May: []string{parquet, uuid, "./cmd/azsearch/internal/source/jsontext"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/jqfilter", May: []string{gojq}, Not: []string{http, sql}},
 	// Records and index definitions; load does the sending.
-	{Folder: "cmd/azsearch/internal/convert", May: []string{"./models/...", "./internal/wire", "./cmd/azsearch/internal/source/csvtext", "./cmd/azsearch/internal/source/jsontext"}, Not: []string{sql}},
+	{Folder: "cmd/azsearch/internal/convert", May: []string{"./cmd/azsearch/internal/amount", "./models/...", "./internal/wire", "./cmd/azsearch/internal/source/csvtext", "./cmd/azsearch/internal/source/jsontext"}, Not: []string{sql}},
 	{Folder: "cmd/azsearch/internal/load", May: []string{"./models/...", "./events", "./bufferedsender", "./bufferedsender/queue", "./internal/disk", "./cmd/azsearch/internal/...", humanize}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/infer", May: []string{"./models/...", "./cmd/azsearch/internal/source/...", "./cmd/azsearch/internal/convert"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/infer", May: []string{"./cmd/azsearch/internal/amount", "./models/...", "./cmd/azsearch/internal/source/...", "./cmd/azsearch/internal/convert"}, Not: []string{http, sql}},
 	// Definitions as files, for all commands that write some.
 	{Folder: "cmd/azsearch/internal/definitions", May: []string{"./search", "./models", "./cmd/azsearch/internal/connect", "./internal/apiversion", "./internal/disk", "./internal/wire"}, Not: []string{sql}},
 	// Bulk documents: reading, comparing, storing and restoring.
 	{Folder: "cmd/azsearch/internal/digest", May: []string{"./models"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/keyrange", May: []string{"./search", "./models", "./internal/wholeindex"}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/verify", May: []string{compress, "./models", "./cmd/azsearch/internal/digest", "./cmd/azsearch/internal/exit", "./cmd/azsearch/internal/keyrange", "./cmd/azsearch/internal/source/compressed", "./internal/sleep"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/verify", May: []string{"./cmd/azsearch/internal/amount", compress, "./models", "./cmd/azsearch/internal/digest", "./cmd/azsearch/internal/exit", "./cmd/azsearch/internal/keyrange", "./cmd/azsearch/internal/source/compressed", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/ledger", May: []string{"./cmd/azsearch/internal/exit", "./internal/disk"}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/sink", May: []string{"./models", "./bufferedsender", "./cmd/azsearch/internal/exit", humanize}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/sink", May: []string{"./models", "./bufferedsender", "./cmd/azsearch/internal/exit", "./cmd/azsearch/internal/amount"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/backup", May: []string{"./search", "./models", "./cmd/azsearch/internal/...", "./internal/disk", "./internal/wire", humanize, compress}, Not: []string{http, sql}},
 	// For any queue, so without a back end.
-	{Folder: "cmd/azsearch/internal/drain", May: []string{"./bufferedsender/queue", "./internal/sleep"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/drain", May: []string{"./cmd/azsearch/internal/amount", "./bufferedsender/queue", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/apply", May: []string{cli, "./search", "./models/...", "./cmd/azsearch/internal/...", "./internal/wire"}, Not: []string{http, sql}}, // cli for its tests
-	{Folder: "cmd/azsearch/internal/table", May: []string{"./cmd/azsearch/internal/listing", "./internal/wire"}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/listing", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/table", May: []string{"./cmd/azsearch/internal/amount", "./cmd/azsearch/internal/listing", "./internal/wire"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/listing", May: []string{"./cmd/azsearch/internal/amount", "./bufferedsender/queue"}, Not: []string{http, sql}},
 	// Bytes only, below all other packages: no types of this module, and no reflection on others. The emulator has
 	// its own JSON scanner, so that an error here is not checked against itself.
 	{Folder: "internal/wire", Not: []string{http, sql, "reflect"}},

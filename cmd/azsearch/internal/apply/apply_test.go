@@ -236,7 +236,7 @@ func TestChangeOfOthersAfterThePlanIsNotOverwritten(t *testing.T) {
 			first, second := planOf(t, written(t, t.TempDir(), files), service), planOf(t, written(t, t.TempDir(), files), service)
 			require.NoError(t, first.Run(t.Context(), service, func(*Step) {}))
 			err := second.Run(t.Context(), service, func(*Step) { t.Error("a step was done") })
-			assert.ErrorContains(t, err, "0 of 1 definitions are applied")
+			assert.ErrorContains(t, err, "applied 0 of 1 definition, then")
 			assert.ErrorContains(t, err, "after the plan was made")
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models"
@@ -343,7 +344,7 @@ func (p *Plan) CompareCounts(live definitions.Set, count func(index string) (int
 			return err
 		}
 		if float64(after) < minShare*float64(before) {
-			s.block(Refused, fmt.Sprintf("index %q has %d documents, %q has %d", target, after, old, before), "add -fill to copy them, fill it with azsearch load, or add -fewer if that is right")
+			s.block(Refused, fmt.Sprintf("index %q has %s, %q has %d", target, amount.Of(after, "document"), old, before), "add -fill to copy them, fill it with azsearch load, or add -fewer if that is right")
 		}
 	}
 	return nil

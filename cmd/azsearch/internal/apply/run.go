@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
@@ -42,7 +43,7 @@ func (p *Plan) Run(ctx context.Context, service *connect.Service, done func(*Ste
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if err := p.step(ctx, service, s); err != nil {
-			return exit.With(exit.Code(err), fmt.Errorf("%d of %d definitions are applied, then %s: %w; correct that and run it again", i, len(p.Steps), s, p.masked(s, err)))
+			return exit.With(exit.Code(err), fmt.Errorf("applied %d of %s, then %s: %w; correct that and run it again", i, amount.Of(len(p.Steps), "definition"), s, p.masked(s, err)))
 		}
 		done(s)
 	}

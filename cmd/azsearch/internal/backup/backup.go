@@ -43,6 +43,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/digest"
@@ -215,7 +216,7 @@ func (b *Backup) plan(ctx context.Context) error {
 		}
 		if x.Unscannable != "" {
 			reached := min(s.count, keyrange.Paged)
-			s.seen = append(s.seen, fmt.Sprintf("%d of %d documents: %s", s.count-reached, s.count, x.Unscannable))
+			s.seen = append(s.seen, fmt.Sprintf("%s of %s: %s", humanize.Comma(s.count-reached), amount.Of(s.count, "document"), x.Unscannable))
 			b.Say("index %s: %s, so only paging can read its documents, which reaches %s of %s", d.Name, x.Unscannable, humanize.Comma(reached), humanize.Comma(s.count))
 			if reached < s.count {
 				unreachable = append(unreachable, d.Name)
@@ -258,7 +259,7 @@ func (b *Backup) Run(ctx context.Context) (m *Manifest, err error) {
 		err = errors.Join(interrupted(ctx, err, "run it again to continue"), b.journal.file.Close(), b.release())
 	}()
 	if n := len(b.journal.entries); n > 0 {
-		b.Say("continuing: %d key ranges are written already", n)
+		b.Say("continuing; written already: %s", amount.Of(n, "key range"))
 	}
 	if err := os.RemoveAll(filepath.Join(b.Dir, definitionsFolder)); err != nil {
 		return nil, exit.With(exit.Incomplete, err)
@@ -276,7 +277,7 @@ func (b *Backup) Run(ctx context.Context) (m *Manifest, err error) {
 			changed += n
 		}
 		if pass > 1 {
-			b.Say("second pass: %d key ranges had changed and were written again", changed)
+			b.Say("second pass: %s had changed, written again", amount.Of(changed, "key range"))
 		}
 	}
 	if err := b.unchanged(ctx); err != nil {

@@ -189,7 +189,7 @@ func TestSecondPassTakesWhatChanged(t *testing.T) {
 	assert.Len(t, got, 49)
 	assert.Equal(t, "Changed 3", got["0003"].Name)
 	assert.NotContains(t, got, "0007")
-	assert.Contains(t, to.String(), "second pass: 1 key ranges had changed")
+	assert.Contains(t, to.String(), "second pass: 1 key range had changed")
 	files, err := os.ReadDir(filepath.Join(dir, documentsFolder, "hotels"))
 	require.NoError(t, err)
 	assert.Len(t, files, len(m.Find("hotels").Files), "what was replaced is removed")
@@ -283,7 +283,7 @@ func TestBackupOfMoreThanPagingReachesHasToBeAskedFor(t *testing.T) {
 	o.Partial = true
 	m := run(t, o)
 	assert.EqualValues(t, keyrange.Paged, m.Indexes[0].Documents)
-	assert.Contains(t, m.Indexes[0].LeftOut[0], "100 of 100100 documents")
+	assert.Contains(t, m.Indexes[0].LeftOut[0], "100 of 100,100 documents")
 }
 
 func TestBackupOfTrimmedIndexReadsElevatedOrRefuses(t *testing.T) {

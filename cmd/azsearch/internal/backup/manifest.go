@@ -21,6 +21,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/digest"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
@@ -412,7 +413,7 @@ func (m *Manifest) Documents(dir string, x *Index, f *File) iter.Seq2[json.RawMe
 			long = long[:0]
 		}
 		if want, err := f.sum(); err != nil || want != sum {
-			yield(nil, fmt.Errorf("%s: it has %d documents with the digest %s, want %d with %s; the file was damaged or changed", name, sum.Documents, sum, f.Documents, f.Digest))
+			yield(nil, fmt.Errorf("%s: it has %s with the digest %s, want %d with %s; the file was damaged or changed", name, amount.Of(sum.Documents, "document"), sum, f.Documents, f.Digest))
 		}
 	}
 }

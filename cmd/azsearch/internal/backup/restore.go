@@ -16,6 +16,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
@@ -150,7 +151,7 @@ func (r *Restore) check(ctx context.Context) error {
 		case n == 0:
 			r.forget(d.Name)
 		case !r.Overwrite && !r.state.Resumed:
-			errs = append(errs, fmt.Errorf("%s has %s documents", d, humanize.Comma(n)))
+			errs = append(errs, fmt.Errorf("%s has %s", d, amount.Of(n, "document")))
 		}
 	}
 	for _, d := range r.set.Of(definitions.Indexes) {
@@ -178,7 +179,7 @@ func (r *Restore) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if n := len(r.state.Done); n > 0 {
-		r.Say("continuing: %d files are sent already", n)
+		r.Say("continuing; sent already: %s", amount.Of(n, "file"))
 	}
 	first := []*definitions.Kind{definitions.SynonymMaps, definitions.Indexes}
 	if err := r.create(ctx, first...); err != nil { // R2
@@ -201,7 +202,7 @@ func (r *Restore) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if n := len(r.set.Of(definitions.Indexers)); n > 0 {
-		r.Say("%d indexers are restored and run on their schedules", n)
+		r.Say("restored %s, to run on schedule", amount.Of(n, "indexer"))
 	}
 	return r.state.Remove() // R7
 }
@@ -295,14 +296,14 @@ func (r *Restore) verify(ctx context.Context, d *definitions.Definition) error {
 	if err == nil && sum != want {
 		var result *verify.Result
 		if result, err = verify.Until(ctx, r.looks, r.manifest.Side(r.Dir, x), live, x.Key); err == nil && !result.Equal() {
-			return exit.With(exit.Incomplete, fmt.Errorf("index %s has %d documents with the digest %s, the backup %d with %s, for example %v",
-				x.Name, result.B.Documents, result.B, result.A.Documents, result.A, result.Differences))
+			return exit.With(exit.Incomplete, fmt.Errorf("index %s has %s with the digest %s, the backup %s with %s, for example %v",
+				x.Name, amount.Of(result.B.Documents, "document"), result.B, humanize.Comma(result.A.Documents), result.A, result.Differences))
 		}
 	}
 	if err != nil {
 		return connect.Failed(err)
 	}
-	r.Say("index %s: %s documents, digest %s, the same as in the backup", x.Name, humanize.Comma(want.Documents), want)
+	r.Say("index %s: %s, digest %s, the same as in the backup", x.Name, amount.Of(want.Documents, "document"), want)
 	return nil
 }
 

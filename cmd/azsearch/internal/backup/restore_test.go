@@ -63,7 +63,7 @@ func TestRestoredServiceIsTheSame(t *testing.T) {
 	assert.Equal(t, want, got)
 	assert.Equal(t, from.Documents("hotels"), target.Documents("hotels"))
 	assert.Contains(t, to.String(), "index hotels: 57 documents, digest ")
-	assert.Contains(t, to.String(), "1 indexers are restored")
+	assert.Contains(t, to.String(), "restored 1 indexer")
 	assert.NoFileExists(t, filepath.Join(dir, restoreName))
 }
 

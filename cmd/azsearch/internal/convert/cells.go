@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/csvtext"
 )
 
@@ -39,7 +40,7 @@ func (p *Plan) Columns(names []string) (*Columns, error) {
 func (c *Converter) Cells(dst []byte, columns *Columns, cells []csvtext.Cell) (Document, *Problem) {
 	c.begin()
 	if len(cells) != len(columns.targets) {
-		return Document{}, &Problem{Kind: KindColumns, Message: fmt.Sprintf("%d cells, and the header has %d", len(cells), len(columns.targets))}
+		return Document{}, &Problem{Kind: KindColumns, Message: fmt.Sprintf("%s, and the header has %d", amount.Of(len(cells), "cell"), len(columns.targets))}
 	}
 	start := len(dst)
 	dst = append(dst, '{')

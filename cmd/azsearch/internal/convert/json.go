@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
@@ -308,7 +309,7 @@ func (p *parser) value(dst []byte, f *field) ([]byte, *Problem) {
 		}
 	}
 	if f.dimensions > 0 && n != f.dimensions && f.typ.IsVector() && f.typ != "Collection(Edm.Byte)" {
-		return dst, &Problem{Kind: KindValue, Field: f.name, At: at, Message: fmt.Sprintf("vector of %d numbers, and the field has %d dimensions", n, f.dimensions)}
+		return dst, &Problem{Kind: KindValue, Field: f.name, At: at, Message: fmt.Sprintf("vector of %s, and the field has %s", amount.Of(n, "number"), amount.Of(f.dimensions, "dimension"))}
 	}
 	return append(dst, ']'), nil
 }

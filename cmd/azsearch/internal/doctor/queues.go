@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 )
 
 // waitsLong is the waiting time above which a check warns.
@@ -32,7 +33,7 @@ func Queue(f *Findings, where string, s *queue.Stats, fault error, now time.Time
 		f.Ok("queue", "%s", text)
 	}
 	if s.Parked > 0 {
-		f.Warn("queue", "azsearch queue parked "+where+" lists the reasons", "%s keys are parked and not sent", humanize.Comma(s.Parked))
+		f.Warn("queue", "azsearch queue parked "+where+" lists the reasons", "parked, not sent: %s", amount.Of(s.Parked, "key"))
 	}
 }
 

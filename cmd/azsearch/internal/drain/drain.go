@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/internal/sleep"
 )
 
@@ -162,7 +163,7 @@ func (m *mover) move(ctx context.Context, b *batch) error {
 	}
 	m.done.Records += int64(len(records))
 	if len(stale) > 0 {
-		return fmt.Errorf("leases of %d keys expired before the commit: their records are in both queues", len(stale))
+		return fmt.Errorf("%s expired before the commit: the records are in both queues", amount.Of(len(stale), "lease"))
 	}
 	return nil
 }

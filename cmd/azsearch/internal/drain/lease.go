@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 )
 
 // batch has the leases of one reservation.
@@ -46,7 +47,7 @@ func (m *mover) extend(ctx context.Context, b *batch) error {
 	case err != nil:
 		return fmt.Errorf("extending leases: %w", err)
 	case len(lost) > 0:
-		return fmt.Errorf("leases of %d keys expired: this process was stopped, or the queues are slow", len(lost))
+		return fmt.Errorf("%s expired: this process was stopped, or the queues are slow", amount.Of(len(lost), "lease"))
 	}
 	b.until = until
 	return nil

@@ -3,6 +3,7 @@ package infer
 import (
 	"fmt"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -46,7 +47,7 @@ func (i *inference) place() string { return fmt.Sprintf("%s:%d", i.name, i.line)
 // widened returns a note on the values that made the type wider than others need, "" if there are none.
 func (v *value) widened() string {
 	of := func(n int64) string {
-		return fmt.Sprintf("%d of %d values", n, v.count)
+		return fmt.Sprintf("%d of %s", n, amount.Of(v.count, "value"))
 	}
 	t := v.scalar()
 	if big := v.evidence[huge]; big.n > 0 && t == models.DataTypeDouble {

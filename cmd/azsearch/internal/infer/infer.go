@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/csvtext"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
@@ -39,7 +40,7 @@ func Files(names []string, o source.Options, index string) (_ models.SearchIndex
 		return models.SearchIndex{}, nil, errors.New("the files have no records to infer fields from")
 	}
 	if i.broken > 0 {
-		i.notes = append(i.notes, fmt.Sprintf("%d records cannot be read, the first at %s; a load rejects them", i.broken, i.firstBroken))
+		i.notes = append(i.notes, fmt.Sprintf("%s cannot be read, the first at %s; a load rejects what cannot be read", amount.Of(i.broken, "record"), i.firstBroken))
 	}
 	definition := models.SearchIndex{Name: index, Fields: i.top.fields(&i.notes, "")}
 	name := i.key()
@@ -423,7 +424,7 @@ func (i *inference) key() (best string) {
 		return named
 	}
 	if best != "" {
-		i.notes = append(i.notes, fmt.Sprintf("the key is %q: %s (its values are distinct, valid keys in %d records)", best, keyReasons[rank], i.records))
+		i.notes = append(i.notes, fmt.Sprintf("the key is %q: %s (its values are distinct, valid keys in %s)", best, keyReasons[rank], amount.Of(i.records, "record")))
 	}
 	return best
 }

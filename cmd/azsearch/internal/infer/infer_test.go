@@ -74,7 +74,7 @@ func TestDoubtfulChoicesNameTheLineThatCausedThem(t *testing.T) {
 		{"id,n,x\n1,5,1\n2,3000000000,1.5\n", []string{`n: Edm.Int64, because of "3000000000" (FILE:3; 1 of 2 values)`, `x: Edm.Double, because of "1.5" (FILE:3; 1 of 2 values)`}},
 		{"id,on\n1,true\n2,1\n3,false\n", []string{`on: Edm.String, because of "1" (FILE:3; 1 of 3 values)`}},
 		{"name,n\nRitz,1\nInn,1\n", []string{`the key is "name": no name says so, and it is text (its values are distinct, valid keys in 2 records)`}},
-		{"id,n\n1,1\n2\n3,1\n4\n", []string{"2 records cannot be read, the first at FILE:3; a load rejects them"}},
+		{"id,n\n1,1\n2\n3,1\n4\n", []string{"2 records cannot be read, the first at FILE:3; a load rejects what cannot be read"}},
 	} {
 		path := filepath.Join(t.TempDir(), "t.csv")
 		require.NoError(t, os.WriteFile(path, []byte(c.content), 0o600))

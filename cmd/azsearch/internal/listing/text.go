@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 )
 
 // Safe returns s unchanged if it is plain text without spaces, else quoted as in Go, so that it cannot control a
@@ -45,11 +46,11 @@ func (t text) Stats(name string, s *queue.Stats, survives string) error {
 	if s.Paused {
 		row("paused", "%s", orNone(sentence(s.PauseReason), "no reason was given"))
 	}
-	row("waiting", "%s%s", count(s.Waiting, "key"), t.oldest(s))
-	row("leased", "%s", count(s.Leased, "key"))
-	row("parked", "%s", count(s.Parked, "key"))
-	row("size", "%s", count(s.Bytes, "byte"))
-	row("appended", "%s, %d replaced by later ones, %d saved by folding", count(s.Appended, "record"), s.Replaced, s.Folded)
+	row("waiting", "%s%s", amount.Of(s.Waiting, "key"), t.oldest(s))
+	row("leased", "%s", amount.Of(s.Leased, "key"))
+	row("parked", "%s", amount.Of(s.Parked, "key"))
+	row("size", "%s", amount.Of(s.Bytes, "byte"))
+	row("appended", "%s, %d replaced by later ones, %d saved by folding", amount.Of(s.Appended, "record"), s.Replaced, s.Folded)
 	row("leases", "%d expired, %d settled too late", s.Expired, s.Stale)
 	if !s.LastReserved.IsZero() {
 		row("polled", "%s", t.ago(s.LastReserved))
@@ -83,13 +84,6 @@ func round(d time.Duration) time.Duration {
 		return d.Round(100 * time.Millisecond)
 	}
 	return d.Round(time.Millisecond)
-}
-
-func count(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func orNone(s, none string) string {
@@ -127,10 +121,10 @@ func (t text) Entry(e *queue.Entry, bodies bool) error {
 		add("not due for %v", round(e.Due.Sub(t.now)))
 	}
 	if e.Expired > 0 {
-		add("%s expired", count(int64(e.Expired), "lease"))
+		add("%s expired", amount.Of(e.Expired, "lease"))
 	}
 	if e.Deaths > 0 {
-		add("%s died while holding it", count(int64(e.Deaths), "holder"))
+		add("%s died while holding it", amount.Of(e.Deaths, "holder"))
 	}
 	if e.Tries > 0 {
 		add("released %s to be tried again", times(e.Tries))
@@ -155,7 +149,7 @@ func times(n int) string {
 	if n == 1 {
 		return "once"
 	}
-	return fmt.Sprintf("%d times", n)
+	return amount.Of(n, "time")
 }
 
 func records(b *strings.Builder, state string, all []queue.Record) {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
 	"github.com/go-azsearch/azsearch/internal/disk"
@@ -106,7 +107,7 @@ func OpenCheckpoint(path string, files []string, to Destination) (*Checkpoint, e
 	}
 	for i, was := range old.Files {
 		if is := c.state.Files[i]; was.Size != is.Size || was.Digest != is.Digest {
-			return nil, differs("a file", fmt.Sprintf("%s of %d bytes", was.Name, was.Size), fmt.Sprintf("%s of %d bytes as it is now", is.Name, is.Size))
+			return nil, differs("a file", was.Name+" of "+amount.Of(was.Size, "byte"), is.Name+" of "+amount.Of(is.Size, "byte")+" as it is now")
 		}
 	}
 	c.state, c.resumed = old, true

@@ -27,6 +27,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/jqfilter"
@@ -471,7 +472,7 @@ func (r *run) close() error {
 	case cause != nil:
 		return cause
 	case n > 0:
-		return exit.With(exit.Service, errors.Join(fmt.Errorf("%d documents were not sent", n), flushed))
+		return exit.With(exit.Service, errors.Join(fmt.Errorf("not sent: %s", amount.Of(n, "document")), flushed))
 	}
 	return nil
 }

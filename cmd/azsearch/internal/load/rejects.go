@@ -12,6 +12,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/csvtext"
@@ -129,7 +130,7 @@ func OpenRejects(path string, at *Checkpoint) (*Rejects, error) {
 			return nil, fmt.Errorf("-rejects %s: directory %s does not exist", path, filepath.Dir(path))
 		}
 		if at != nil && at.state.Rejected > 0 {
-			return nil, fmt.Errorf("-rejects %s: missing; the run to resume wrote %d rejects, name its file", path, at.state.Rejected)
+			return nil, fmt.Errorf("-rejects %s: missing; the run to resume wrote %s, name its file", path, amount.Of(at.state.Rejected, "reject"))
 		}
 		return r, nil
 	case err != nil:

@@ -12,6 +12,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 )
 
@@ -64,19 +65,19 @@ func (r *run) report(err error) (Report, error) {
 	}
 	switch {
 	case errors.Is(err, errInterrupted):
-		err = exit.With(exit.Interrupted, fmt.Errorf("interrupted: %s documents are in the index, the remaining records are not; %s to continue", humanize.Comma(p.Completed), again))
+		err = exit.With(exit.Interrupted, fmt.Errorf("interrupted with %s in the index, without the remaining records; %s to continue", amount.Of(p.Completed, "document"), again))
 	case err != nil && exit.Code(err) == exit.Service:
-		err = exit.With(exit.Service, fmt.Errorf("%w; %s documents were completed before, so %s when the service is back", err, humanize.Comma(p.Completed), again))
+		err = exit.With(exit.Service, fmt.Errorf("%w; %s completed before, so %s when the service is back", err, amount.Of(p.Completed, "document"), again))
 	case err == nil && p.Rejected > 0:
-		what, next := "are not in the index", "load that file"
+		what, next := "not in the index", "load that file"
 		switch {
 		case p.DryRun:
 			what, next = "would be rejected", "run it again"
 		case r.Again != "":
 			next = "run: " + r.Again + " " + p.Rejects
 		}
-		err = exit.With(exit.Incomplete, fmt.Errorf("%s of %s records %s (%s); see %s, correct the cause, and %s",
-			humanize.Comma(p.Rejected), humanize.Comma(p.Records+r.earlier), what, kindList(p.Kinds), p.Rejects, next))
+		err = exit.With(exit.Incomplete, fmt.Errorf("%s: %s of %s (%s); see %s, correct the cause, and %s",
+			what, humanize.Comma(p.Rejected), amount.Of(p.Records+r.earlier, "record"), kindList(p.Kinds), p.Rejects, next))
 	}
 	p.Exit = exit.Code(err)
 	if err != nil {
@@ -94,7 +95,7 @@ func (p Report) String() string {
 	if p.DryRun {
 		what = "would load"
 	}
-	s := fmt.Sprintf("%s %s documents of %s records", what, humanize.Comma(p.Completed-p.Deleted), humanize.Comma(p.Records))
+	s := fmt.Sprintf("%s %s of %s", what, amount.Of(p.Completed-p.Deleted, "document"), amount.Of(p.Records, "record"))
 	if p.Deleted > 0 {
 		s += fmt.Sprintf(", deleted %s", humanize.Comma(p.Deleted))
 	}
@@ -102,10 +103,10 @@ func (p Report) String() string {
 		s += fmt.Sprintf(", %s left out by -jq", humanize.Comma(p.Filtered))
 	}
 	if p.DryRun {
-		return s + fmt.Sprintf(": %s in about %s requests; nothing was sent", humanize.Bytes(uint64(p.Bytes)), humanize.Comma(p.Requests))
+		return s + fmt.Sprintf(": %s in about %s; nothing was sent", humanize.Bytes(uint64(p.Bytes)), amount.Of(p.Requests, "request"))
 	}
-	return s + fmt.Sprintf(" in %s (%s documents/s, %s/s, %s retries)", time.Duration(p.Seconds*float64(time.Second)).Round(10*time.Millisecond),
-		humanize.Comma(int64(p.PerSecond)), humanize.Bytes(uint64(float64(p.Bytes)/max(p.Seconds, 1e-3))), humanize.Comma(p.Retries))
+	return s + fmt.Sprintf(" in %s (%s documents/s, %s/s, %s)", time.Duration(p.Seconds*float64(time.Second)).Round(10*time.Millisecond),
+		humanize.Comma(int64(p.PerSecond)), humanize.Bytes(uint64(float64(p.Bytes)/max(p.Seconds, 1e-3))), amount.Of(p.Retries, "retry"))
 }
 
 func kindList(kinds map[string]int64) string {
@@ -149,7 +150,7 @@ func (r *run) Progress() Progress {
 
 // String formats the progress as one line.
 func (p Progress) String() string {
-	s := humanize.Comma(p.Completed) + " documents"
+	s := amount.Of(p.Completed, "document")
 	seconds := max(p.Elapsed.Seconds(), 1e-3)
 	s += fmt.Sprintf("  %s/s  %s/s", humanize.Comma(int64(float64(p.Completed)/seconds)), humanize.Bytes(uint64(float64(p.Bytes)/seconds)))
 	if p.Total > 0 && p.Read > 0 {

@@ -12,9 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -190,7 +189,7 @@ func (s *Sink) Close() error {
 	case cause != nil:
 		return exit.With(exit.Service, cause)
 	case s.failed > 0:
-		return exit.With(exit.Incomplete, fmt.Errorf("%s documents are not in the index, such as %s", humanize.Comma(s.failed), s.examples))
+		return exit.With(exit.Incomplete, fmt.Errorf("not in the index: %s, such as %s", amount.Of(s.failed, "document"), s.examples))
 	}
 	return errors.Join(flushed, closed)
 }

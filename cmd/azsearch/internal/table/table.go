@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
@@ -83,7 +84,7 @@ func cell(value json.RawMessage) string {
 	case value[0] == '"' && json.Unmarshal(value, &text) == nil:
 		return text
 	case value[0] == '[' && len(value) > mostText && json.Unmarshal(value, &numbers) == nil && value[1] != '"':
-		return fmt.Sprintf("[%d numbers]", len(numbers))
+		return "[" + amount.Of(len(numbers), "number") + "]"
 	case json.Compact(&compact, value) == nil:
 		return compact.String()
 	}

@@ -324,9 +324,9 @@ func TestAScriptHasALabelHoweverItIsSpelled(t *testing.T) {
 		`{"rules":[{"delay":"1s"}]}`:                          "slow (1 s)",
 		`{"Rules":[{"DELAY":"1000ms"}]}`:                      "slow (1 s)",
 		`{"Rules":[{"status":503,"count":1},{"status":503}]}`: "a script of 2 rules",
-		`{"rules":[{"status":502}]}`:                          "a script of one rule",
+		`{"rules":[{"status":502}]}`:                          "a script of 1 rule",
 		`{}`:                                                  "a script of 0 rules",
-		`{"rules":[{"status":502}],"capacity":{"documentsPerSecond":1}}`: "a script of one rule and a capacity",
+		`{"rules":[{"status":502}],"capacity":{"documentsPerSecond":1}}`: "a script of 1 rule and a capacity",
 	} {
 		s := show(t, Options{})
 		r := s.send("PUT", "/_ui/faults", script)

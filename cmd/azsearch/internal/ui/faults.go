@@ -5,13 +5,13 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"reflect"
 	"strings"
 	"time"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/internal/webpage"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -97,10 +97,7 @@ func labelOf(script *searchtest.Faults) string {
 			return preset.Label
 		}
 	}
-	rules := fmt.Sprintf("a script of %d rules", len(script.Rules))
-	if len(script.Rules) == 1 {
-		rules = "a script of one rule"
-	}
+	rules := "a script of " + amount.Of(len(script.Rules), "rule")
 	if script.Capacity != nil {
 		rules += " and a capacity"
 	}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/digest"
 	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
@@ -152,7 +153,7 @@ func differences(ctx context.Context, a, b Side, of models.KeyField[json.RawMess
 		case !is:
 			all = append(all, Difference{key, "only in the first"})
 		case other.Documents != sum.Documents:
-			all = append(all, Difference{key, fmt.Sprintf("%d times in the first, %d in the second", sum.Documents, other.Documents)})
+			all = append(all, Difference{key, fmt.Sprintf("%s in the first, %d in the second", amount.Of(sum.Documents, "time"), other.Documents)})
 		case other != sum:
 			all = append(all, Difference{key, "differs"})
 		}
