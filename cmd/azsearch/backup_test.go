@@ -153,6 +153,13 @@ func TestRestoreSession(t *testing.T) {
 	assert.Contains(t, body, `"title":"Hotel 16"`)
 	_, _, body = other.call(t, http.DefaultClient, http.MethodGet, "/indexes('hotels')/docs/$count", searchtest.AdminKey, "")
 	assert.Equal(t, "99", strings.TrimPrefix(body, "\ufeff"))
+	got = s.run("restore", "-index", "hotels", "-as", "inns", "dir")
+	require.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "index inns: 100 documents, digest ")
+	assert.Zero(t, s.run("verify", "-index", "hotels", "dir", "inns").code)
+	got = s.run("restore", "-index", "hotels", "-as", "inns", "dir")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, `index "inns" has 100 documents; nothing was changed`)
 	got = s.run("restore", "-jq", ".[", "dir")
 	assert.Equal(t, 2, got.code)
 }

@@ -32,7 +32,7 @@ func TestMistakesAreAnsweredWithWhatToWriteInstead(t *testing.T) {
 		{[]string{"search", "rooms", "-top", "-1"}, 2, "-top -1: use 0 to "},
 		{[]string{"delete", "-yes", "rooms", "stars lt 5"}, 2, `unknown argument "stars lt 5"; a filter follows -filter`},
 		{[]string{"get", "rooms"}, 2, "arguments are missing"},
-		{[]string{"restore", "-index", "rooms-copy", "dir"}, 2, "no index matches; there are: rooms; names stay as they are: azsearch copy FROM TO"},
+		{[]string{"restore", "-index", "rooms-copy", "dir"}, 2, "no index matches; there are: rooms; -as NEW restores the index that -index selects under another name"},
 		{[]string{"backup", "-index", "zoo", "other"}, 2, "no index matches; there are: rooms\n"},
 	} {
 		got := s.run(c.args...)

@@ -22,6 +22,7 @@ environment variables that the backup names. After an interruption or a crash, r
 
    azsearch restore nightly
    azsearch restore -index 'hotels*' nightly
+   azsearch restore -index hotels -as hotels-old nightly
    azsearch restore -index hotels -jq 'del(.internal)' nightly
    azsearch restore -endpoint https://other.search.windows.net nightly
 
@@ -29,6 +30,7 @@ Exit codes: 0 everything is restored, with equal digests; 1 documents were rejec
 2 usage, or something that exists would be overwritten; 3 service error; 130 interrupted.`,
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "index", Usage: "restore the indexes that match `PATTERN`, with their synonym maps and aliases; by default everything"},
+			&cli.StringFlag{Name: "as", Usage: "restore the only index that -index selects as `NAME`, without its aliases"},
 			&cli.StringFlag{Name: "jq", Usage: "replace each document with the results of the jq `EXPRESSION`; existing indexes keep their definitions, and nothing is compared"},
 			&cli.BoolFlag{Name: "overwrite", Usage: "replace different definitions, and add documents to indexes that have some"},
 			&cli.IntFlag{Name: "in-flight", Usage: "send `N` requests concurrently", Value: 16},
@@ -47,7 +49,7 @@ func runRestore(ctx context.Context, c *serviceCall) error {
 		return err
 	}
 	r, err := backup.BeginRestore(ctx, backup.RestoreOptions{
-		Service: c.service, Dir: c.args[0], Patterns: c.StringSlice("index"), InFlight: c.Int("in-flight"), Patience: c.Duration("patience"),
+		Service: c.service, Dir: c.args[0], Patterns: c.StringSlice("index"), As: c.String("as"), InFlight: c.Int("in-flight"), Patience: c.Duration("patience"),
 		JQ: jq, Overwrite: c.Bool("overwrite"), Lookup: os.LookupEnv, Say: c.note,
 	})
 	if err != nil {

@@ -58,6 +58,7 @@ type Index struct {
 	Digest     string   `json:"digest"`
 	LeftOut    []string `json:"leftOut,omitempty"` // for people
 	Files      []File   `json:"files,omitempty"`
+	Folder     string   `json:"-"` // of the documents, if the index was renamed
 }
 
 // File describes a file of documents. In the journal it is one line.
@@ -373,7 +374,7 @@ func (p *packer) free() {
 // last document it yields an error if the digest is not that of the manifest.
 func (m *Manifest) Documents(dir string, x *Index, f *File) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
-		name := filepath.Join(dir, documentsFolder, x.Name, f.Name)
+		name := filepath.Join(dir, documentsFolder, cmp.Or(x.Folder, x.Name), f.Name)
 		file, err := os.Open(name)
 		if err != nil {
 			yield(nil, err)

@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,6 +31,7 @@ type RestoreOptions struct {
 	Service   *connect.Service
 	Dir       string
 	Patterns  []string // of index names; none: everything in the backup
+	As        string   // the new name of the only index that matches, which is restored without its aliases; "": the old names
 	InFlight  int      // concurrent requests
 	Patience  time.Duration
 	JQ        *jqfilter.Filter                     // replaces each document by its results; nil: no change
@@ -52,7 +52,7 @@ type RestoreOptions struct {
 //	R7 remove restore.jsonl                   without the file it finds documents in the index, and refuses
 type Restore struct {
 	RestoreOptions
-	manifest *Manifest
+	manifest *Manifest // with the new name of a renamed index
 	set      definitions.Set
 	contents map[string]json.RawMessage // by file, with secrets
 	exists   map[string]bool            // by file: exists and equals the backup
@@ -75,9 +75,13 @@ func BeginRestore(ctx context.Context, o RestoreOptions) (*Restore, error) {
 	}
 	r.set, err = Select(r.set, r.Patterns)
 	if errors.Is(err, errNoMatch) {
-		return nil, fmt.Errorf("%w; names stay as they are: azsearch copy FROM TO copies a restored index to another name", err)
+		return nil, fmt.Errorf("%w; -as NEW restores the index that -index selects under another name", err)
 	}
 	if err != nil {
+		return nil, err
+	}
+	job := restoreJob{Endpoint: r.Service.Endpoint(), Backup: fingerprint(mustJSON(r.manifest)), JQ: r.JQ.String(), As: r.As}
+	if err := r.rename(); err != nil {
 		return nil, err
 	}
 	var errs []error
@@ -89,7 +93,6 @@ func BeginRestore(ctx context.Context, o RestoreOptions) (*Restore, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	job := restoreJob{r.Service.Endpoint(), fingerprint(mustJSON(r.manifest)), r.JQ.String()}
 	if r.state, err = ledger.Open(filepath.Join(r.Dir, restoreName), string(mustJSON(job))); err != nil {
 		return nil, err
 	}
@@ -103,6 +106,37 @@ type restoreJob struct {
 	Endpoint string `json:"endpoint"`
 	Backup   string `json:"backup"`
 	JQ       string `json:"jq,omitempty"`
+	As       string `json:"as,omitempty"`
+}
+
+// rename gives the only index its new name, and leaves out its aliases, which may lead to the index of the old name.
+func (r *Restore) rename() error {
+	indexes := r.set.Of(definitions.Indexes)
+	switch {
+	case r.As == "":
+		return nil
+	case len(indexes) != 1:
+		return fmt.Errorf("-as names one index, and %s match; select one with -index NAME", amount.Of(len(indexes), "index"))
+	case r.manifest.Find(indexes[0].Name) == nil:
+		return nil // check says it
+	}
+	var set definitions.Set
+	for _, d := range r.set {
+		switch d.Kind {
+		case definitions.Indexes:
+			d = d.Named(r.As)
+		case definitions.SynonymMaps:
+		default:
+			r.Say("left out: %s, because -as restores one index", &d)
+			continue
+		}
+		set = append(set, d)
+	}
+	r.set = set
+	x := *r.manifest.Find(indexes[0].Name)
+	x.Folder, x.Name = x.Name, r.As
+	r.manifest.Indexes = []Index{x}
+	return nil
 }
 
 // The index is new or empty, so none of the files noted as sent are in it: remove these notes.
@@ -132,7 +166,7 @@ func (r *Restore) check(ctx context.Context) error {
 			r.forget(d.Name)
 			continue
 		}
-		r.exists[d.File()] = bytes.Equal(is.JSON, d.JSON) || r.JQ != nil && d.Kind == definitions.Indexes
+		r.exists[d.File()] = is.Equal(d) || r.JQ != nil && d.Kind == definitions.Indexes
 		if !r.exists[d.File()] && !r.Overwrite {
 			errs = append(errs, fmt.Errorf("%s exists and differs", d))
 		}

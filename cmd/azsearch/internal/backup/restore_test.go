@@ -67,6 +67,47 @@ func TestRestoredServiceIsTheSame(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(dir, restoreName))
 }
 
+// TestRestoreUnderAnotherName restores an index next to the one that it was, continues after a stop, and leaves both
+// the old index and its alias alone.
+func TestRestoreUnderAnotherName(t *testing.T) {
+	s, to := newService(t), &said{}
+	require.NoError(t, s.Server.CreateIndex(`{"name":"hotels","fields":[`+keyed+`,`+fields+`],"vectorSearch":{"vectorizers":[{"name":"v","kind":"azureOpenAI",
+		"azureOpenAIParameters":{"resourceUri":"https://x.openai.azure.com","deploymentId":"d","modelName":"text-embedding-3-large","apiKey":"S3CRET"}}]}}`))
+	s.upload("hotels", 0, 95, "Hotel")
+	s.fill("rooms", keyed, 1)
+	require.NoError(t, definitions.Aliases.Create(t.Context(), s.Service, json.RawMessage(`{"name":"inns","indexes":["hotels"]}`)))
+	dir := t.TempDir()
+	m := run(t, s.options(dir, to))
+	s.upload("hotels", 3, 4, "Changed")
+	o := s.restoring(dir, to)
+	o.As = "old"
+	_, err := BeginRestore(t.Context(), o)
+	require.ErrorContains(t, err, "-as names one index, and 2 indexes match; select one with -index NAME")
+	assert.Equal(t, exit.Usage, exit.Code(err))
+
+	o.Patterns = []string{"hot*"}
+	name := filepath.Join(dir, documentsFolder, "hotels", m.Find("hotels").Files[9].Name)
+	content, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(name, []byte("damaged"), 0o600))
+	require.Error(t, restore(t, o))
+	require.NoError(t, os.WriteFile(name, content, 0o600))
+	other := o
+	other.As = "older"
+	_, err = BeginRestore(t.Context(), other)
+	require.ErrorContains(t, err, "belongs to another job")
+	require.NoError(t, restore(t, o))
+	assert.Regexp(t, `continuing; sent already: \d files?\n`, to.String())
+	assert.Contains(t, to.String(), `left out: alias "inns"`)
+	assert.Contains(t, to.String(), "index old: 95 documents, digest "+m.Find("hotels").Digest+", the same as in the backup")
+	assert.Len(t, s.Documents("old"), 95)
+	assert.Contains(t, string(s.Documents("old")["0003"]), "Hotel 3")
+	assert.Contains(t, string(s.Documents("hotels")["0003"]), "Changed")
+	live, err := definitions.Read(t.Context(), s.Service)
+	require.NoError(t, err)
+	assert.Contains(t, string(live.Find(definitions.Aliases, "inns").JSON), `"hotels"`)
+}
+
 func TestRestoreWritesOverNothingUnlessTold(t *testing.T) {
 	s, to := newService(t), &said{}
 	s.fill("hotels", keyed, 25)

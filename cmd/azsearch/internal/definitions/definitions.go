@@ -45,6 +45,25 @@ func (d *Definition) String() string { return fmt.Sprintf("%s %q", d.Kind.Noun, 
 // File returns the relative path of its file, with slashes.
 func (d *Definition) File() string { return d.Kind.Folder + "/" + url.PathEscape(d.Name) + ".json" }
 
+// Named returns the definition under another name. Its placeholders keep their names.
+func (d *Definition) Named(name string) Definition {
+	other := *d
+	other.Name = name
+	other.JSON = indented(rewrite(d.JSON, nil, false, func(path []string, value []byte, _ bool) []byte {
+		if len(path) == 1 && path[0] == "name" {
+			value, _ = json.Marshal(name) // a string always marshals
+		}
+		return value
+	}))
+	return other
+}
+
+// Equal reports whether two definitions are the same, whatever the names of their placeholders: the secrets cannot be
+// compared.
+func (d *Definition) Equal(other *Definition) bool {
+	return bytes.Equal(d.JSON, other.JSON) || bytes.Equal(d.anonymous(), other.anonymous())
+}
+
 // Set is a list of definitions, ordered by Kinds, then by name.
 type Set []Definition
 

@@ -92,6 +92,16 @@ func (d *Definition) Expand(lookup func(variable string) (value string, ok bool)
 	return content, nil
 }
 
+// anonymous returns the definition with one text for all placeholders.
+func (d *Definition) anonymous() []byte {
+	return rewrite(d.JSON, nil, false, func(_ []string, value []byte, _ bool) []byte {
+		if text, _ := wire.Unquote(value); placeholder.MatchString(text) {
+			return []byte(`"${}"`)
+		}
+		return value
+	})
+}
+
 // rewrite returns JSON in which the result of visit replaces each string and null. In path an array element has the
 // name of its member "name", or its index. below is true in members whose names are those of secrets.
 func rewrite(b []byte, path []string, below bool, visit func(path []string, value []byte, below bool) []byte) []byte {
