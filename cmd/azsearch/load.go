@@ -61,7 +61,7 @@ Exit codes: 0 every record is in the index; 1 some were rejected, or a file cann
 			&cli.StringFlag{Name: "unknown", Usage: "apply `RULE` to columns that have no field: reject the record, or drop the column", Value: "reject"},
 			&cli.StringFlag{Name: "jq", Usage: "replace each record with the results of the jq `EXPRESSION`"},
 			&cli.StringFlag{Name: "rejects", Usage: "write records that were not loaded to `FILE`; by default rejects.jsonl, or rejects-2.jsonl and so on if it exists; dry-run-rejects.jsonl with -dry-run"},
-			&cli.StringFlag{Name: "resume", Usage: "record progress in `FILE`, and continue from it after an interruption or a crash"},
+			&cli.StringFlag{Name: "resume", Usage: "record progress in `FILE`, and continue from it after an interruption or a crash; the rows of -query are read in the order of their keys"},
 			&cli.StringFlag{Name: "queue", Usage: "send through the durable queue at `DIR` or redis://HOST:PORT/0?name=QUEUE"},
 			&cli.IntFlag{Name: "in-flight", Usage: "send `N` requests concurrently", Value: 4},
 			&cli.DurationFlag{Name: "patience", Usage: "give up if the service does not recover within `DURATION`", Value: 10 * time.Minute},
@@ -109,9 +109,10 @@ func (l *loading) run(ctx context.Context) (err error) {
 		o.Indexer = client
 	}
 	if path := l.String("resume"); path != "" {
+		o.Source.OrderBy = o.Plan.KeyColumn()
 		options, _ := json.Marshal([]any{convertOptions, l.String("jq"), l.String("format")}) // strings and maps of strings always marshal
 		to := load.Destination{Endpoint: l.service.Endpoint(), Index: l.definition.Name, ETag: l.definition.ETag, Options: string(options)}
-		if o.Checkpoint, err = load.OpenCheckpoint(path, o.Files, to); err != nil {
+		if o.Checkpoint, err = load.OpenCheckpoint(path, o.Files, l.String("query"), to); err != nil {
 			return err
 		}
 	}
@@ -189,9 +190,6 @@ func (l *loading) options(ctx context.Context) (load.Options, convert.Options, e
 			}
 		}
 	}
-	if l.String("resume") != "" && l.String("query") != "" {
-		note(errors.New("-resume: the rows of -query cannot be read again from a position; leave it out"))
-	}
 	if l.String("resume") != "" && l.String("endpoint") == "emulator" {
 		note(errors.New("-resume: -endpoint emulator loses its data at the end of the command, so nothing can be resumed"))
 	}
@@ -228,7 +226,7 @@ func inputs(ctx context.Context, c *cli.Command, args []string) ([]string, sourc
 		return nil, o, errors.New("-format is for files, and -query for a database: leave one out")
 	}
 	place, err := database.Parse(args[0])
-	o.Query = func(string) (io.ReadCloser, error) { return place.Rows(ctx, query) }
+	o.Query = func(column, from string) (source.Rows, error) { return place.Rows(ctx, query, column, from) }
 	return []string{place.String()}, o, err
 }
 

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/database"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -26,7 +30,7 @@ func TestResumeContinuesWithTheFileOfRejectsOfItsState(t *testing.T) {
 	assert.Zero(t, got.code, got.stderr)
 	got = load("good.state", "good.jsonl")
 	assert.Zero(t, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "nothing to do: an earlier run with this -resume read all files to the end")
+	assert.Contains(t, got.stderr, "nothing to do: an earlier run with this -resume read everything to the end")
 	assert.NotContains(t, got.stderr, "loaded 0")
 
 	got = load("bad.state", "bad.jsonl")
@@ -40,4 +44,52 @@ func TestResumeContinuesWithTheFileOfRejectsOfItsState(t *testing.T) {
 	assert.Contains(t, got.stderr, "see rejects-2.jsonl")
 	assert.Equal(t, rejected, s.file("rejects-2.jsonl"))
 	assert.NoFileExists(t, filepath.Join(s.dir, "rejects.jsonl"))
+}
+
+// TestLoadOfADatabaseThatIsKilledLeavesNoGap kills a load of rows that are in no order, with numbers as keys, some of
+// them of two rows and some NULL.
+func TestLoadOfADatabaseThatIsKilledLeavesNoGap(t *testing.T) {
+	testkit.Long(t)
+	const rows = 20_000
+	for name, make := range databases {
+		t.Run(name, func(t *testing.T) {
+			url := make(t)
+			place, err := database.Parse(url)
+			require.NoError(t, err)
+			db, err := place.Open(t.Context())
+			require.NoError(t, err)
+			defer func() { assert.NoError(t, db.Close()) }()
+			for _, statement := range []string{
+				"CREATE TABLE hotels (id BIGINT, name TEXT, stars TEXT)",
+				fmt.Sprintf(`INSERT INTO hotels WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+					SELECT i * 7919 %% %[2]d, '%[3]s', CASE WHEN i %% 1000 = 7 THEN 'many' ELSE '5' END FROM n`, rows-1, rows, strings.Repeat("x", 400)),
+				"INSERT INTO hotels SELECT id, 'twice', '5' FROM hotels WHERE stars = '5' AND id % 100 = 0",
+				"INSERT INTO hotels VALUES (NULL, 'none', '5'), (NULL, 'none', '5')",
+			} {
+				_, err = db.Exec(statement)
+				require.NoError(t, err)
+			}
+			e := startEmulator(t, "-quiet", "-latency", "20ms")
+			e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
+			s := newSession(t, e.url, nil)
+			args := []string{"load", "-index", "hotels", "-resume", "state.json", "-in-flight", "1", "-quiet", "-query", "SELECT * FROM hotels;", url}
+			count := func() int { return documentCount(t, e) }
+			for range 3 {
+				cmd, enough := s.command(args...), count()+1
+				require.NoError(t, cmd.Start())
+				testkit.Eventually(t, func() bool { return count() >= enough })
+				require.NoError(t, cmd.Process.Kill())
+				require.Error(t, cmd.Wait(), "it ended before it was killed")
+			}
+			got := s.run(args...)
+			assert.Equal(t, 1, got.code, got.stderr)
+			assert.Equal(t, rows-rows/1000, count())
+			assert.Equal(t, rows/1000+2, strings.Count(s.file("rejects.jsonl"), "\n"), "each reject is there once")
+			assert.NotContains(t, s.file("state.json")+s.file("rejects.jsonl"), "S3CRET")
+			got = s.run(append(args[:len(args)-2:len(args)-2], "SELECT * FROM hotels WHERE id > 5", url)...)
+			assert.Equal(t, 2, got.code)
+			assert.Contains(t, got.stderr, "the checkpoint is of a query of")
+			assert.Contains(t, s.run(args...).stderr, "records")
+		})
+	}
 }

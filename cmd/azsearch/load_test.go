@@ -206,6 +206,14 @@ func TestLoadIntoAnEmulatorOfItsOwn(t *testing.T) {
 	assert.Contains(t, got.stderr, "loaded 2,000 documents")
 }
 
+func documentCount(t *testing.T, e *emulator) int {
+	status, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/indexes('hotels')/docs/$count", searchtest.AdminKey, "")
+	require.Equal(t, http.StatusOK, status)
+	n, err := strconv.Atoi(strings.TrimPrefix(body, "\ufeff"))
+	require.NoError(t, err)
+	return n
+}
+
 // TestLoadThatIsKilledLeavesNoGap kills a load five times, and runs it again with the same checkpoint: at the end every
 // record is in the index or rejected, and each run repeats what was sent since the last checkpoint alone.
 func TestLoadThatIsKilledLeavesNoGap(t *testing.T) {
@@ -224,13 +232,7 @@ func TestLoadThatIsKilledLeavesNoGap(t *testing.T) {
 	s := newSession(t, e.url, map[string]string{"a.jsonl": b.String()})
 	args := []string{"load", "-index", "hotels", "-resume", "state.json", "-in-flight", "1", "-quiet", "-json", "a.jsonl"}
 	r := rand.New(rand.NewPCG(1, 2))
-	count := func() int {
-		status, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/indexes('hotels')/docs/$count", searchtest.AdminKey, "")
-		require.Equal(t, http.StatusOK, status)
-		n, err := strconv.Atoi(strings.TrimPrefix(body, "\ufeff"))
-		require.NoError(t, err)
-		return n
-	}
+	count := func() int { return documentCount(t, e) }
 	offset := int64(0)
 	for range 5 {
 		cmd := s.command(args...)

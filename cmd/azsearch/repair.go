@@ -34,7 +34,7 @@ func newIndexRepairCommand(stdout, stderr io.Writer) *cli.Command {
 documents that the index should have, in any format of azsearch load. Documents are whole: a missing
 field is null. Documents that other programs write meanwhile may be replaced by those of the files.
 It deletes or overwrites more than 5 % of the documents, or more than 10 000, only if -allow-deletes
-or -max-share permits.
+or -max-share permits. After an interruption, run it again: only what still differs is written.
 
    azsearch repair -index hotels hotels.jsonl
    azsearch repair -index hotels -yes hotels.jsonl

@@ -39,6 +39,19 @@ type Plan struct {
 	objects int
 }
 
+// KeyColumn returns the column that becomes the key.
+func (p *Plan) KeyColumn() string {
+	if p.Key != "" {
+		return p.Key
+	}
+	for column, field := range p.Map {
+		if field == p.KeyField {
+			return column
+		}
+	}
+	return p.KeyField
+}
+
 // target is the use of a column.
 type target struct {
 	field  int // index in the document's fields, or none

@@ -62,14 +62,14 @@ type Checkpoint struct {
 }
 
 // OpenCheckpoint reads the checkpoint at path, if there is one. A checkpoint of other files, another index or other
-// options is an error.
-func OpenCheckpoint(path string, files []string, to Destination) (*Checkpoint, error) {
+// options is an error. With a query, files is the name of a database.
+func OpenCheckpoint(path string, files []string, query string, to Destination) (*Checkpoint, error) {
 	c := &Checkpoint{path: path, state: state{Version: stateVersion, Endpoint: to.Endpoint, Index: to.Index, ETag: to.ETag, Options: to.Options}}
 	for _, name := range files {
 		if name == source.Stdin {
 			return nil, errors.New("-resume: the standard input cannot be read again from a position; name a file")
 		}
-		id, err := identify(name)
+		id, err := identify(name, query)
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +106,11 @@ func OpenCheckpoint(path string, files []string, to Destination) (*Checkpoint, e
 		return nil, differs("files", len(old.Files), len(c.state.Files))
 	}
 	for i, was := range old.Files {
-		if is := c.state.Files[i]; was.Size != is.Size || was.Digest != is.Digest {
+		is := c.state.Files[i]
+		if query != "" && was.Digest != is.Digest {
+			return nil, differs("a query of", was.Name, is.Name+" with this -query")
+		}
+		if was.Size != is.Size || was.Digest != is.Digest {
 			return nil, differs("a file", was.Name+" of "+amount.Of(was.Size, "byte"), is.Name+" of "+amount.Of(is.Size, "byte")+" as it is now")
 		}
 	}
@@ -114,7 +118,11 @@ func OpenCheckpoint(path string, files []string, to Destination) (*Checkpoint, e
 	return c, nil
 }
 
-func identify(name string) (identity, error) {
+func identify(name, query string) (identity, error) {
+	if query != "" {
+		sum := sha256.Sum256([]byte(name + "\n" + query))
+		return identity{Name: name, Digest: hex.EncodeToString(sum[:16])}, nil
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return identity{}, err

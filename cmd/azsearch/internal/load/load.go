@@ -205,7 +205,7 @@ func (r *run) begin(b *source.Block, jobs, order chan *job) bool {
 	r.mu.Lock()
 	r.blocks++
 	j.number = r.blocks
-	r.places[j.number] = place{int(r.fileNumber.Load()), b.End}
+	r.places[j.number] = place{int(r.fileNumber.Load()), b.Next}
 	r.mu.Unlock()
 	if err := r.water.Begin(j.number); err != nil {
 		r.stop(err)
@@ -240,7 +240,9 @@ func (r *run) read(yield func(*source.Block) bool) error {
 }
 
 func (r *run) readFile(i int, yield func(*source.Block) bool) (more bool, err error) {
-	f, err := source.Open(r.Files[i], r.Source)
+	o := r.Source
+	o.From = r.first.Key
+	f, err := source.Open(r.Files[i], o)
 	if err != nil {
 		return false, err
 	}

@@ -312,7 +312,7 @@ func TestInterruptionEndsHonestlyAndResumeGoesOn(t *testing.T) {
 	file := r.file("a.jsonl", lines(0, 20_000)+"{}\n"+lines(20_000, 120_000))
 	to := Destination{Endpoint: "e", Index: "hotels"}
 	open := func() (err error) {
-		r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, to)
+		r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, "", to)
 		return err
 	}
 	require.NoError(t, open())
@@ -346,12 +346,12 @@ func TestInterruptionEndsHonestlyAndResumeGoesOn(t *testing.T) {
 
 	// The checkpoint of another source, destination or conversion is refused.
 	for _, other := range []Destination{{Endpoint: "f", Index: "hotels"}, {Endpoint: "e", Index: "h2"}, {Endpoint: "e", Index: "hotels", ETag: "2"}, {Endpoint: "e", Index: "hotels", Options: "x"}} {
-		_, err := OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, other)
+		_, err := OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, "", other)
 		assert.ErrorContains(t, err, "-resume", "%v", other)
 	}
 	r.file("a.jsonl", lines(0, 1))
 	assert.ErrorContains(t, open(), "a file")
-	_, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{source.Stdin}, to)
+	_, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{source.Stdin}, "", to)
 	assert.ErrorContains(t, err, "standard input")
 }
 
@@ -381,7 +381,7 @@ func TestResumedLoadOfRejectsKeepsItsRejects(t *testing.T) {
 		`{"azsearch":"reject","file":"a.jsonl","line":1,"offset":0,"original":"{}"}`+"\n")
 	open := func() {
 		var err error
-		r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, Destination{})
+		r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, "", Destination{})
 		require.NoError(t, err)
 	}
 	open()

@@ -51,12 +51,15 @@ const RejectMark = `{"azsearch":"reject"`
 type Position struct {
 	Offset int64 `json:"offset"` // in bytes, decompressed; for Parquet in rows
 	Line   int64 `json:"line"`   // number of lines before it; for Parquet rows
+	// Key is that of the first row behind it, if a query orders the rows by key; "" elsewhere, and for the first row.
+	Key string `json:"key,omitempty"`
 }
 
 // Block has whole records of a file. Free it when its Data is no longer used.
 type Block struct {
 	File       *File
 	Start, End Position
+	Next       Position // where to continue after this block: End, or the row from which a query repeats the last key
 	Data       []byte
 	Ends       []int // ends of the records in Data
 	TooLong    bool  // Data is the beginning of one record of more than MaxRecord bytes
@@ -81,8 +84,19 @@ func (b *Block) Free() {
 type Options struct {
 	Kind  string // one of Kinds; "" detects it
 	Stdin io.Reader
-	// Query opens the rows of the named database as CSV. If it is not nil, names are databases, not files.
-	Query func(name string) (io.ReadCloser, error)
+	// Query opens the rows of a database as CSV. If it is not nil, names are databases, not files. With a column the
+	// rows are ordered by it, and begin at the key from, unless that is "".
+	Query   func(column, from string) (Rows, error)
+	OrderBy string // the column for Query, "" if the order is of no importance
+	From    string // the Key of the position that Seek will get
+}
+
+// Rows are the rows of a query, as CSV.
+type Rows interface {
+	io.ReadCloser
+	// Group returns the last key of the rows that begin before an offset, and the offset of the first row with it. The
+	// key is "" if there is none. Offsets must not fall from call to call.
+	Group(before int64) (offset int64, key string)
 }
 
 // File is an open file. Only Read is safe for concurrent use.
@@ -99,6 +113,9 @@ type File struct {
 	text    *text
 	rows    *parquetrows.Rows
 	at      Position
+	keyed   Rows     // of a query that orders by key, else nil
+	next    Position // with keyed: where to continue
+	ahead   int64    // with keyed: how much further a position is than the offset of the rows
 }
 
 // Open opens a file and detects its format and compression.
@@ -114,9 +131,12 @@ func Open(name string, o Options) (_ *File, err error) {
 	}()
 	in := o.Stdin
 	if o.Query != nil {
-		rows, err := o.Query(name)
+		rows, err := o.Query(o.OrderBy, o.From)
 		if err != nil {
 			return nil, err
+		}
+		if o.OrderBy != "" {
+			f.keyed = rows
 		}
 		f.raw = &counter{r: rows}
 		f.closers, f.text, f.Kind = append(f.closers, rows), &text{r: f.raw}, CSV
@@ -285,6 +305,8 @@ func (f *File) Seek(to Position) (err error) {
 		return nil
 	}
 	switch {
+	case f.keyed != nil: // the query begins there
+		f.next, f.ahead = to, to.Offset-f.at.Offset
 	case f.rows != nil:
 		err = f.rows.SkipTo(to.Offset)
 	case f.Packed || f.Size == 0:
@@ -307,7 +329,7 @@ func (f *File) Next() (*Block, error) {
 	if f.rows != nil {
 		b.Data, b.Ends, err = f.rows.Append(b.Data, b.Ends, blockBytes)
 		n := int64(len(b.Ends))
-		f.at = Position{f.at.Offset + n, f.at.Line + n}
+		f.at = Position{Offset: f.at.Offset + n, Line: f.at.Line + n}
 	} else {
 		f.text.ends = b.Ends
 		b.Data, err = f.text.next(false, b.Data)
@@ -318,6 +340,7 @@ func (f *File) Next() (*Block, error) {
 		f.at.Line += min(f.text.skipped, 1) // the skipped bytes include the line end
 	}
 	b.End = f.at
+	b.Next = f.after(b)
 	if err != nil {
 		b.Free()
 		if read := f.raw.n.Load(); errors.Is(err, io.EOF) && f.rows == nil && !f.Packed && read < f.Size {
@@ -329,6 +352,19 @@ func (f *File) Next() (*Block, error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// after returns the position at which a run continues that has settled b.
+func (f *File) after(b *Block) Position {
+	if f.keyed == nil {
+		return b.End
+	}
+	offset, key := f.keyed.Group(b.End.Offset - f.ahead)
+	if in := offset + f.ahead - b.Start.Offset; key != "" && in >= 0 { // else the last key is that of earlier blocks
+		f.next = b.Start.Behind(b.Data[:in])
+		f.next.Key = key
+	}
+	return f.next
 }
 
 // Read returns the number of bytes read from the file as stored. It is safe for concurrent use.
@@ -351,5 +387,5 @@ func (f *File) Close() {
 
 // Behind returns the position after data, if data begins at p.
 func (p Position) Behind(data []byte) Position {
-	return Position{p.Offset + int64(len(data)), p.Line + int64(bytes.Count(data, []byte("\n")))}
+	return Position{Offset: p.Offset + int64(len(data)), Line: p.Line + int64(bytes.Count(data, []byte("\n")))}
 }
