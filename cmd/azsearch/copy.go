@@ -205,10 +205,10 @@ func common(from, to *definitions.Definition) (copied, compared []string, err er
 
 // openBoth opens both indexes, of the service l.service, for reading the given fields.
 func (l *copying) openBoth(from, to *definitions.Definition, fields []string) (err error) {
-	if l.from, err = indexOf(l.service, from, search.Filter{}, fields); err != nil {
+	if l.from, err = keyrange.Open(l.service, from, search.Filter{}, fields); err != nil {
 		return err
 	}
-	l.to, err = indexOf(l.service, to, search.Filter{}, fields)
+	l.to, err = keyrange.Open(l.service, to, search.Filter{}, fields)
 	return err
 }
 

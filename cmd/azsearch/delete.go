@@ -37,7 +37,7 @@ documents are deleted.
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "filter", Usage: "delete documents that match the OData `EXPRESSION`"},
 			&cli.BoolFlag{Name: "yes", Usage: "delete"},
-			&cli.Int64Flag{Name: "expect", Usage: "delete only if exactly `N` documents match, as counted by an earlier run"},
+			&cli.Int64Flag{Name: "expect", Usage: "delete only if exactly `N` documents match, as counted by an earlier run", HideDefault: true},
 			&cli.DurationFlag{Name: "timeout", Usage: "give up after `DURATION`", Value: time.Hour},
 			&cli.BoolFlag{Name: "json", Usage: "print the receipt as JSON"},
 		},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/database"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/infer"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
 )
@@ -30,7 +31,7 @@ from a folder, as indexes/NAME.json.
    azsearch infer huge.parquet | jq .fields`,
 		OnUsageError: usageError,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "index", Usage: "set the `NAME` of the index; by default the name of the first file"},
+			&cli.StringFlag{Name: "index", Usage: "set the `NAME` of the index; by default one derived from the name of the first file or database"},
 			queryFlag(),
 			&cli.StringFlag{Name: "format", Usage: "read every file as `FORMAT`: " + strings.Join(source.Kinds, ", ") + "; by default from its name and content"},
 		},
@@ -39,16 +40,16 @@ from a folder, as indexes/NAME.json.
 			if err != nil {
 				return err
 			}
-			name := c.String("index")
+			name, why := c.String("index"), ""
 			if name == "" {
-				name = indexName(files[0])
+				name, why = indexName(files[0])
 			}
 			definition, notes, err := infer.Files(files, options, name)
 			if err != nil {
 				return failed(err)
 			}
-			if !c.IsSet("index") {
-				notes = append(notes, fmt.Sprintf("the index is named %q, derived from the name of the first file; -index sets another", name))
+			if why != "" {
+				notes = append(notes, fmt.Sprintf("the index is named %q, %s; -index sets another", name, why))
 			}
 			for _, note := range notes {
 				fmt.Fprintln(stderr, "azsearch: "+note)
@@ -60,12 +61,18 @@ from a folder, as indexes/NAME.json.
 	}
 }
 
-// indexName derives a valid index name from the name of a file.
-func indexName(file string) string {
-	name, _, _ := strings.Cut(strings.ToLower(filepath.Base(file)), ".")
-	name = strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(name, "-"), "-")
-	if len(name) < 2 {
-		return "documents"
+// indexName derives a valid index name from the name of a file or a database, and says how.
+func indexName(of string) (name, why string) {
+	base, _, _ := strings.Cut(filepath.Base(strings.TrimPrefix(of, "sqlite:")), ".")
+	name = strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(base), "-"), "-")
+	name = strings.TrimRight(name[:min(len(name), 128)], "-")
+	switch {
+	case of == source.Stdin:
+		return "documents", "because the standard input has no name"
+	case len(name) < 2:
+		return "documents", fmt.Sprintf("because an index cannot be named %q", base)
+	case database.Is(of):
+		return name, "derived from the name of the database"
 	}
-	return name
+	return name, "derived from the name of the first file"
 }

@@ -98,7 +98,7 @@ func TestInferNamesTheIndexAndWhatToDoNext(t *testing.T) {
 	s := newSession(t, e.url, map[string]string{"t.csv": "id,price\n1,5\n2,abc\n"})
 	got := s.run("infer", "t.csv")
 	assert.Zero(t, got.code)
-	assert.Contains(t, got.stderr, `azsearch: the index is named "documents", derived from the name of the first file; -index sets another`)
+	assert.Contains(t, got.stderr, `azsearch: the index is named "documents", because an index cannot be named "t"; -index sets another`)
 	assert.Contains(t, got.stderr, `azsearch: price: Edm.String, because of "abc" (t.csv:3; 1 of 2 values)`)
 	assert.Contains(t, s.run("infer", "-h").stdout, "load -create hotels.json")
 	require.NoError(t, os.WriteFile(s.dir+"/t.json", []byte(got.stdout), 0o600))

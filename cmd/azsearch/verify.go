@@ -185,21 +185,8 @@ func openIndex(ctx context.Context, service *connect.Service, name string, filte
 	if err != nil {
 		return nil, nil, connect.Failed(fmt.Errorf("%q is not an index that can be read: %w", name, err))
 	}
-	x, err := indexOf(service, d, filter, fields)
+	x, err := keyrange.Open(service, d, filter, fields)
 	return x, d, err
-}
-
-// indexOf is openIndex with a definition that was just read.
-func indexOf(service *connect.Service, d *definitions.Definition, filter search.Filter, fields []string) (*keyrange.Index, error) {
-	var definition models.SearchIndex
-	if err := json.Unmarshal(d.JSON, &definition); err != nil {
-		return nil, err
-	}
-	client, err := service.Client(d.Name)
-	if err != nil {
-		return nil, err
-	}
-	return keyrange.Of(client, &definition, filter, fields)
 }
 
 // reached returns an error if some documents of an index cannot be read.

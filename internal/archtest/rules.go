@@ -203,7 +203,7 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/definitions", May: []string{"./search", "./models", "./cmd/azsearch/internal/connect", "./internal/apiversion", "./internal/disk", "./internal/wire"}, Not: []string{sql}},
 	// Bulk documents: reading, comparing, storing and restoring.
 	{Folder: "cmd/azsearch/internal/digest", May: []string{"./models"}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/keyrange", May: []string{"./search", "./models", "./internal/wholeindex"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/keyrange", May: []string{"./cmd/azsearch/internal/connect", "./cmd/azsearch/internal/definitions", "./search", "./models", "./internal/wholeindex"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/verify", May: []string{"./cmd/azsearch/internal/amount", compress, "./models", "./cmd/azsearch/internal/digest", "./cmd/azsearch/internal/exit", "./cmd/azsearch/internal/keyrange", "./cmd/azsearch/internal/source/compressed", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/ledger", May: []string{"./cmd/azsearch/internal/exit", "./internal/disk"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/sink", May: []string{"./models", "./bufferedsender", "./cmd/azsearch/internal/exit", "./cmd/azsearch/internal/amount"}, Not: []string{http, sql}},

@@ -202,7 +202,7 @@ func (b *Backup) plan(ctx context.Context) error {
 		if d.Kind != definitions.Indexes {
 			continue
 		}
-		x, err := open(b.Service, &d)
+		x, err := keyrange.Open(b.Service, &d, search.Filter{}, nil)
 		if err != nil {
 			return err
 		}
@@ -238,19 +238,6 @@ func (b *Backup) plan(ctx context.Context) error {
 	}
 	b.Say("changes made during the backup are included if queries show them before the last pass reads their key range; passes: %d", b.Passes)
 	return nil
-}
-
-// open returns an index from its definition.
-func open(service *connect.Service, d *definitions.Definition) (*keyrange.Index, error) {
-	var definition models.SearchIndex
-	if err := json.Unmarshal(d.JSON, &definition); err != nil {
-		return nil, fmt.Errorf("%s: %w", d, err)
-	}
-	client, err := service.Client(d.Name)
-	if err != nil {
-		return nil, err
-	}
-	return keyrange.Of(client, &definition, search.Filter{}, nil)
 }
 
 // Run writes the backup, and returns its manifest.

@@ -24,6 +24,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/ledger"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/sink"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/verify"
+	"github.com/go-azsearch/azsearch/search"
 )
 
 // RestoreOptions are the settings of a restore.
@@ -262,7 +263,7 @@ func (r *Restore) create(ctx context.Context, kinds ...*definitions.Kind) error 
 // documents sends the documents of an index.
 func (r *Restore) documents(ctx context.Context, x *Index) (err error) {
 	d := r.set.Find(definitions.Indexes, x.Name)
-	index, err := open(r.Service, d)
+	index, err := keyrange.Open(r.Service, d, search.Filter{}, nil)
 	if err != nil {
 		return err
 	}
@@ -317,7 +318,7 @@ func (r *Restore) documents(ctx context.Context, x *Index) (err error) {
 // verify compares an index with its backup: by the digest of the manifest, and if that differs document by document.
 func (r *Restore) verify(ctx context.Context, d *definitions.Definition) error {
 	x := r.manifest.Find(d.Name)
-	index, err := open(r.Service, d)
+	index, err := keyrange.Open(r.Service, d, search.Filter{}, nil)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/internal/wholeindex"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
@@ -42,6 +44,19 @@ type Index struct {
 	key    models.KeyField[json.RawMessage]
 	filter search.Filter
 	fields []string
+}
+
+// Open is Of for the definition d, as the service returned it.
+func Open(service *connect.Service, d *definitions.Definition, filter search.Filter, fields []string) (*Index, error) {
+	var definition models.SearchIndex
+	if err := json.Unmarshal(d.JSON, &definition); err != nil {
+		return nil, fmt.Errorf("%s: %w", d, err)
+	}
+	client, err := service.Client(d.Name)
+	if err != nil {
+		return nil, err
+	}
+	return Of(client, &definition, filter, fields)
 }
 
 // Of returns an index for reading. filter and fields limit what is read; nil fields means all.
