@@ -35,6 +35,7 @@ another, and deletes it, also after an error or Ctrl-C. The last lines are Go co
 a sender. While it runs, other programs have less of the service.
 
    azsearch bench
+   azsearch bench -for 30s -yes
    azsearch bench -index hotels
    azsearch bench -index hotels -docs sample.jsonl -for 1m -yes -json > bench.json`,
 		Flags: []cli.Flag{

@@ -70,7 +70,7 @@ func runDelete(ctx context.Context, c *serviceCall) error {
 	want, n := c.Int64("expect"), receipt.Matched
 	switch {
 	case want > 0 && n != want && n > 0:
-		err = failed(fmt.Errorf("%s match, -expect is %d: nothing was deleted; check the filter", amount.Of(n, "document"), want))
+		err = failed(fmt.Errorf("-expect is %d, and the filter matches %s: nothing was deleted; check the filter", want, amount.Of(n, "document")))
 	case c.Bool("yes") && n > 0:
 		receipt, err = d.delete(limited, n)
 	}
@@ -121,7 +121,7 @@ func (d *deletion) delete(ctx context.Context, n int64) (r repair.Receipt, err e
 		r = repair.Receipt{Began: time.Now(), Matched: n}
 		r.Keys, err = search.DeleteMatching(keyrange.Before(ctx, func(now int64, _ []string) error {
 			if now > n {
-				return fmt.Errorf("%w: %s match, after a count of %d", errMoreMatch, amount.Of(now, "document"), n)
+				return fmt.Errorf("%w: counted %d, then %s", errMoreMatch, n, amount.Of(now, "document"))
 			}
 			return nil
 		}), d.client, "", d.filter)

@@ -43,7 +43,9 @@ a file: -seed STATE.json -save STATE.json continues where it stopped. By hand:
 
 The default keys are public, so do not load secret data. With -ui a line on
 stderr has the URL of the page for browsers; everyone who can reach it can read
-everything and inject faults.`,
+everything and inject faults.
+
+` + examples("emulator", "", "-addr 127.0.0.1:0 -ui -seed hotels.json", "-seed state.json -save state.json", "-quiet -faults faults.json -latency 50ms"),
 		OnUsageError: usageError,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "addr", Usage: "listen on `HOST:PORT`; port 0 picks a free one", Value: "127.0.0.1:8080"},
@@ -57,7 +59,7 @@ everything and inject faults.`,
 			&cli.StringFlag{Name: "seed", Usage: "start with the definitions and documents in `FILE`, see the documentation of searchtest.Server.Restore"},
 			&cli.StringFlag{Name: "save", Usage: "at SIGINT or SIGTERM write all definitions and documents to `FILE`, which -seed reads; if both name the same file, it may be missing at the first start"},
 			&cli.StringFlag{Name: "faults", Usage: "inject the faults scripted in `FILE`, see the documentation of searchtest.Faults"},
-			&cli.DurationFlag{Name: "latency", Usage: "delay each reply by `DURATION`"},
+			&cli.DurationFlag{Name: "latency", Usage: "delay each reply by `DURATION`", HideDefault: true},
 			&cli.BoolFlag{Name: "semantic-stand-in", Usage: "answer semantic queries by a fixed rule instead of the service's models, see the documentation of searchtest.Options"},
 			&cli.BoolFlag{Name: "strict-versions", Usage: "refuse api-versions newer than the emulator's; by default it answers as its newest one, and warns"},
 			&cli.BoolFlag{Name: "quiet", Usage: "do not print requests"},

@@ -11,7 +11,7 @@
 //	azsearch emulator -ui -seed hotels.json
 //	azsearch emulator -seed state.json -save state.json
 //	azsearch queue stats /var/lib/hotels/queue
-//	azsearch queue parked redis://localhost:6379/0?name=hotels
+//	azsearch queue parked 'redis://localhost:6379/0?name=hotels'
 //	azsearch outbox lag 'postgres://app@db/shop?name=hotels'
 //	azsearch search hotels 'wifi pool' -filter 'stars ge 4' -facet tags
 //	azsearch get hotels 1

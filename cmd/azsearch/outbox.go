@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v3"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/database"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
@@ -30,7 +30,7 @@ queue, and &prefix=PREFIX if the table names do not begin with azsearch_outbox. 
 		Action:       refuseArguments(cli.ShowSubcommandHelp),
 		Commands: []*cli.Command{
 			outboxCommand(stdout, cli.Command{Name: "check", Usage: "check that the tables have the schema that relays need", ArgsUsage: "URL"},
-				"URL", "URL?prefix=search.outbox", "URL -json", 0, outboxCheck),
+				"URL", "'URL?prefix=search.outbox'", "URL -json", 0, outboxCheck),
 			outboxCommand(stdout, cli.Command{Name: "lag", Usage: "print the number of waiting rows, the age of the oldest, and the number of dead letters", ArgsUsage: "URL"},
 				"URL", "-name hotels URL", "-json URL | jq .oldestSeconds", 0, outboxLag),
 			outboxCommand(stdout, cli.Command{Name: "pause", Usage: "stop relays from reading rows until resume; rows in flight are still sent", ArgsUsage: "URL"},
@@ -73,10 +73,7 @@ type outboxCall struct {
 // outboxCommand makes a command for an outbox, with three examples. If numbers is 1, the command takes numbers of
 // dead letters or -all. An error after the database is open has exit code 1.
 func outboxCommand(stdout io.Writer, c cli.Command, first, second, third string, numbers int, action func(context.Context, *outboxCall) error) *cli.Command {
-	for _, example := range []string{first, second, third} {
-		c.Description += "\n   azsearch outbox " + c.Name + " " + example
-	}
-	c.Description = c.Description[1:]
+	c.Description = examples("outbox "+c.Name, first, second, third)
 	c.OnUsageError = usageError
 	c.Flags = append(c.Flags,
 		&cli.StringFlag{Name: "name", Usage: "use the queue `QUEUE`, if the URL names none"},
@@ -146,15 +143,14 @@ func outboxLag(ctx context.Context, c *outboxCall) error {
 	if err != nil {
 		return err
 	}
-	rows := humanize.Comma(lag.Rows)
+	text := "waiting: " + amount.Of(lag.Rows, "row")
 	if lag.Estimated {
-		rows = "about " + rows + ", all queues together,"
+		text = "waiting, all queues together: about " + amount.Of(lag.Rows, "row")
 	}
-	text := rows + " rows wait"
 	if lag.Oldest > 0 {
 		text += fmt.Sprintf(", the oldest for %v", lag.Oldest.Round(time.Millisecond))
 	}
-	text += fmt.Sprintf("; %s dead letters", humanize.Comma(lag.Dead))
+	text += "; " + amount.Of(lag.Dead, "dead letter")
 	if lag.Paused {
 		text += "; paused"
 	}
@@ -285,9 +281,9 @@ func outboxRetry(ctx context.Context, c *outboxCall) error {
 		return nil
 	})
 	if stay > 0 && err == nil {
-		err = fmt.Errorf("%d stay; %w", stay, why)
+		err = fmt.Errorf("left: %d; %w", stay, why)
 	}
-	return errors.Join(c.out.Done(map[string]int{"retried": done, "stay": stay}, fmt.Sprintf("%d wait again", done)), err)
+	return errors.Join(c.out.Done(map[string]int{"retried": done, "stay": stay}, fmt.Sprintf("waiting again: %d", done)), err)
 }
 
 func outboxDiscard(ctx context.Context, c *outboxCall) error {
@@ -300,7 +296,7 @@ func outboxDiscard(ctx context.Context, c *outboxCall) error {
 		return err
 	})
 	if err == nil && missing > 0 {
-		err = fmt.Errorf("%d of the numbers have no dead letter", missing)
+		err = fmt.Errorf("numbers without a dead letter: %d", missing)
 	}
-	return errors.Join(c.out.Done(map[string]int64{"discarded": done}, fmt.Sprintf("%d discarded", done)), err)
+	return errors.Join(c.out.Done(map[string]int64{"discarded": done}, fmt.Sprintf("discarded: %d", done)), err)
 }

@@ -86,7 +86,7 @@ func TestExpectCountsHiddenDocuments(t *testing.T) {
 	require.Zero(t, got.code, got.stderr)
 	got = s.run("delete", "permk", "-filter", "c eq 'XX'", "-yes", "-expect", "5", "-json")
 	assert.Equal(t, 1, got.code, got.stdout)
-	assert.Contains(t, got.stderr, "7 documents match, -expect is 5: nothing was deleted")
+	assert.Contains(t, got.stderr, "-expect is 5, and the filter matches 7 documents: nothing was deleted")
 	assert.Contains(t, got.stdout, `"matched": 7`)
 	got = s.run("delete", "permk", "-filter", "c eq 'XX'", "-yes", "-expect", "7", "-json")
 	assert.Zero(t, got.code, got.stderr)

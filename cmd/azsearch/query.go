@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -165,11 +164,10 @@ func (c *serviceCall) results(all *models.SearchDocumentsResult[json.RawMessage]
 			return failed(err)
 		}
 	}
-	line := strconv.Itoa(len(documents))
+	line := amount.Of(len(documents), "document")
 	if all.Count != nil {
-		line += " of " + humanize.Comma(*all.Count)
+		line = fmt.Sprintf("%d of %s", len(documents), amount.Of(*all.Count, "document"))
 	}
-	line += " documents"
 	if scored && len(all.Results) > 0 {
 		line += fmt.Sprintf(", scores %.3g to %.3g", all.Results[0].Score, all.Results[len(all.Results)-1].Score)
 	}

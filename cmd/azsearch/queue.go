@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -27,35 +28,46 @@ runs, so use its user account. drain and repair need exclusive access: stop the 
 		Commands: []*cli.Command{
 			queueCommand(stdout, cli.Command{
 				Name: "stats", Usage: "print the numbers of waiting, leased and parked keys, and counters of records",
+				Description: examples("queue stats", "DIR", "'redis://localhost:6379/0?name=hotels'", "-json DIR | jq .waiting"),
 			}, reading, queueStats),
 			queueCommand(stdout, cli.Command{
 				Name: "peek", Usage: "print keys in sending order, or the named KEYs", ArgsUsage: "URL [KEY...]",
+				Description: examples("queue peek", "DIR", "-state leased -limit 100 DIR", "-bodies DIR 17 18"),
 				Flags: append([]cli.Flag{
 					&cli.StringSliceFlag{Name: "state", Usage: "print only keys in `STATE`: waiting, leased or parked"},
 				}, listingFlags()...),
 			}, reading, queuePeek),
 			queueCommand(stdout, cli.Command{
 				Name: "parked", Usage: "print parked keys and the reasons", ArgsUsage: "URL [KEY...]", Flags: listingFlags(),
+				Description: examples("queue parked", "DIR", "-bodies -limit 100 DIR", "-json DIR | jq -r .key"),
 			}, reading, func(ctx context.Context, c *queueCall) error { return c.list(ctx, queue.Parked) }),
 			queueCommand(stdout, cli.Command{
 				Name: "release", Usage: "unpark KEYs: their records are sent again, at their old places in the queue", ArgsUsage: "URL KEY... | URL -all -yes",
-				Flags: allFlags(),
+				Description: examples("queue release", "DIR 17", "DIR 17 18 19", "DIR -all -yes"),
+				Flags:       allFlags(),
 			}, changing, queueRelease),
 			queueCommand(stdout, cli.Command{
 				Name: "drop", Usage: "delete the parked records of KEYs permanently; later records of these keys are sent", ArgsUsage: "URL KEY... | URL -all -yes",
-				Flags: allFlags(),
+				Description: examples("queue drop", "DIR 17", "DIR 17 18 19", "DIR -all -yes"),
+				Flags:       allFlags(),
 			}, changing, queueDrop),
 			queueCommand(stdout, cli.Command{
 				Name: "pause", Usage: "stop all sending until resume; survives restarts",
-				Flags: []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "`TEXT` shown by stats", Value: "azsearch queue pause"}},
+				Description: examples("queue pause", "DIR", "-reason 'rebuild until 14:00' DIR", "'redis://localhost:6379/0?name=hotels'"),
+				Flags:       []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "`TEXT` shown by stats", Value: "azsearch queue pause"}},
 			}, changing, queuePause),
-			queueCommand(stdout, cli.Command{Name: "resume", Usage: "end a pause"}, changing, queueResume),
+			queueCommand(stdout, cli.Command{
+				Name: "resume", Usage: "end a pause",
+				Description: examples("queue resume", "DIR", "-json DIR", "'redis://localhost:6379/0?name=hotels'"),
+			}, changing, queueResume),
 			queueCommand(stdout, cli.Command{
 				Name: "drain", Usage: "move all records to another queue, except those of keys with parked records",
 				Description: `Each record is appended to the second queue before it is removed from the first. After Ctrl-C
 or a crash, run the same command again; at worst some records are in both queues. Until it is
 done, stop the senders of the first queue and add nothing to the second, or an old record may
-follow a newer one. Adding to the first queue is allowed.`,
+follow a newer one. Adding to the first queue is allowed.
+
+` + examples("queue drain", "DIR -to OTHER", "DIR -to 'redis://localhost:6379/0?name=hotels'", "-json DIR -to OTHER | jq .records"),
 				Flags: []cli.Flag{
 					&cli.StringFlag{Name: "to", Usage: "move to the queue at `URL`, created if it does not exist"},
 					&cli.StringFlag{Name: "to-name", Usage: "use the name `NAME` for the other queue, if it is on Redis and its URL has none"},
@@ -88,6 +100,14 @@ type queueCall struct {
 	q     operated  // an administered, unless a running program serves it
 	keys  []string  // arguments after the URL
 	out   listing.Printer
+}
+
+// examples returns the lines of a help text with the usual uses of a command.
+func examples(command string, arguments ...string) string {
+	for i, a := range arguments {
+		arguments[i] = strings.TrimRight("   azsearch "+command+" "+a, " ")
+	}
+	return strings.Join(arguments, "\n")
 }
 
 // commonFlags returns the flags of all commands for a queue.

@@ -21,7 +21,9 @@ func newRepairCommand(stdout io.Writer) *cli.Command {
 		Name: "repair", Usage: "salvage the readable records of a damaged queue", ArgsUsage: "URL",
 		Description: `Use it if a directory cannot be opened, or if the Redis server has lost keys. A directory keeps
 copies of its damaged files. On Redis all leases end, and the server is blocked meanwhile: about
-a second per hundred thousand keys of a shard.`,
+a second per hundred thousand keys of a shard.
+
+` + examples("queue repair", "DIR", "-json DIR", "-max-keys 5000000 'redis://localhost:6379/0?name=hotels'"),
 		OnUsageError: usageError,
 		Flags: append(commonFlags(),
 			&cli.IntFlag{Name: "max-keys", Usage: "on Redis, refuse a shard with more than `N` keys", Value: 1_000_000}),

@@ -174,7 +174,9 @@ func (c *serviceCall) repair(ctx context.Context, client *search.Client, source 
 	}
 	var guard *repair.DeletesError
 	switch {
-	case errors.As(err, &guard), errors.Is(err, repair.ErrNoRows), errors.Is(err, repair.ErrNothingSettles):
+	case errors.As(err, &guard):
+		err = failed(errors.New(asFlags.Replace(err.Error())))
+	case errors.Is(err, repair.ErrNoRows), errors.Is(err, repair.ErrNothingSettles):
 		err = failed(err)
 	case err != nil:
 		err = answered(err)
@@ -186,6 +188,9 @@ func (c *serviceCall) repair(ctx context.Context, client *search.Client, source 
 	}
 	return errors.Join(c.repaired(&report), err)
 }
+
+// asFlags replaces the names of options in texts of the package repair.
+var asFlags = strings.NewReplacer("AllowDeletes", "-allow-deletes", "MaxShare", "-max-share")
 
 // repaired prints a report.
 func (c *serviceCall) repaired(r *repair.Report) error {
@@ -222,7 +227,7 @@ func (c *serviceCall) repaired(r *repair.Report) error {
 	case !r.DryRun:
 		return c.say("wrote %s, deleted %s", humanize.Comma(r.Repaired), humanize.Comma(r.Deleted))
 	case r.Refused != "":
-		return c.say("nothing was written, and -yes would be refused: %s (-allow-deletes, -max-share)", listing.Printable(r.Refused))
+		return c.say("nothing was written, and -yes would be refused: %s", listing.Printable(asFlags.Replace(r.Refused)))
 	case different > 0:
 		return c.say("nothing was written; add -yes to repair")
 	}

@@ -23,7 +23,7 @@ func TestRepairSession(t *testing.T) {
 	assert.Regexp(t, `^compared 1 document with 3 of the index
   2 surplus: 1, 3
   1 different: 2
-nothing was written, and -yes would be refused: .*\(-allow-deletes, -max-share\)
+nothing was written, and -yes would be refused: .* set -allow-deletes to 2, or -max-share to at least 0.67
 $`, got.stdout)
 	assert.Contains(t, got.stderr, "azsearch: not compared, because the service does not return them exactly: place;")
 	got = s.run("repair", "-index", "rooms", "-pause", "1ms", "-yes", "b.csv")

@@ -80,13 +80,13 @@ func runReplay(ctx context.Context, c *serviceCall) error {
 		}
 	}
 	if letters.elsewhere > 0 {
-		err = errors.Join(err, c.more("%s of another service stay: %s", amount.Of(letters.elsewhere, "dead letter"), strings.Join(letters.endpoints, ", ")))
+		err = errors.Join(err, c.more("left, because of another service: %s (%s)", amount.Of(letters.elsewhere, "dead letter"), strings.Join(letters.endpoints, ", ")))
 	} else if len(letters.indexes) == 0 {
 		err = errors.Join(err, c.more("no dead letters"))
 	}
 	err = errors.Join(err, failed(f.Close()))
 	if err == nil && stayed > 0 {
-		err = failed(fmt.Errorf("%s stay in %s; list the reasons with -dry-run, correct the cause, and run replay again", amount.Of(stayed, "dead letter"), dir))
+		err = failed(fmt.Errorf("left in %s: %s; list the reasons with -dry-run, correct the cause, and run replay again", dir, amount.Of(stayed, "dead letter")))
 	}
 	return err
 }

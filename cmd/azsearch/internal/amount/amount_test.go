@@ -26,7 +26,7 @@ func TestNounsFollowTheirNumbers(t *testing.T) {
 }
 
 // plural matches a number that a format prints before a noun in the plural, or before an adjective and one.
-var plural = regexp.MustCompile(`%d (?:[a-z-]+ )?[a-z]+s\b|%[sv] (?:[a-z-]+ )?(?:documents|records|keys|requests|retries|fields|ranges|files|indexes|rows|values|entries|actions|definitions)\b`)
+var plural = regexp.MustCompile(`%d (?:[a-z-]+ )?[a-z]+s\b|(?:%[sv]|^) (?:[a-z-]+ )?(?:documents|records|keys|requests|retries|fields|ranges|files|indexes|rows|values|entries|actions|definitions|letters)\b`)
 
 // always are a rate, a constant, units of files, and verbs that end like nouns.
 var always = regexp.MustCompile(`documents/s|at most %s documents|%d bytes|%d (?:is|has) `)

@@ -39,11 +39,7 @@ func Queue(f *Findings, where string, s *queue.Stats, fault error, now time.Time
 
 // Outbox checks the lag of an outbox. where is the URL without a password.
 func Outbox(f *Findings, where string, lag *outbox.Lag) {
-	rows := humanize.Comma(lag.Rows)
-	if lag.Estimated {
-		rows = "about " + rows
-	}
-	text := rows + " rows wait"
+	text := "waiting: " + map[bool]string{true: "about "}[lag.Estimated] + amount.Of(lag.Rows, "row")
 	if lag.Oldest > 0 {
 		text += fmt.Sprintf(", the oldest for %v", lag.Oldest.Round(time.Second))
 	}
@@ -56,7 +52,7 @@ func Outbox(f *Findings, where string, lag *outbox.Lag) {
 		f.Ok("outbox", "%s", text)
 	}
 	if lag.Dead > 0 {
-		f.Warn("outbox", "azsearch outbox letters "+where+" lists the reasons", "%s dead letters", humanize.Comma(lag.Dead)) //voice:ok a command
+		f.Warn("outbox", "azsearch outbox letters "+where+" lists the reasons", "%s", amount.Of(lag.Dead, "dead letter")) //voice:ok a command
 	}
 	if lag.OldestTransaction > waitsLong {
 		f.Warn("outbox", "end it: while it is open, the database cannot reclaim deleted rows", "a database transaction has been open for %v", lag.OldestTransaction.Round(time.Second))

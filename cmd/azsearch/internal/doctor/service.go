@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/dustin/go-humanize"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
@@ -295,7 +296,7 @@ func definition(f *Findings, client *search.Client, index *models.SearchIndex) {
 
 // size checks the usage of the limits per index.
 func size(f *Findings, index *models.SearchIndex, stats *models.IndexStatistics, limits *models.ServiceLimits) {
-	fine := []string{humanize.Comma(stats.DocumentCount) + " documents"}
+	fine := []string{amount.Of(stats.DocumentCount, "document")}
 	add := func(do, what string, used int64, most *int64, show func(int64) string) {
 		text := what + " " + show(used)
 		if most != nil {
