@@ -1,100 +1,17 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
-
-// killed runs a command and kills it up to five times, each a moment after it has written to its journal. It returns
-// the end of the run that was not killed.
-func (s *session) killed(journal string, spread time.Duration, args ...string) ended {
-	r := rand.New(rand.NewPCG(3, 4))
-	size := func() int64 {
-		info, err := os.Stat(filepath.Join(s.dir, journal))
-		if err != nil {
-			return 0 // not yet, or not any more
-		}
-		return info.Size()
-	}
-	for kills := range 5 {
-		before := size()
-		var stdout, stderr bytes.Buffer
-		cmd := s.command(args...)
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		require.NoError(s.t, cmd.Start())
-		over := make(chan struct{})
-		go func() {
-			defer close(over)
-			_ = cmd.Wait() // most are killed
-		}()
-		look := time.NewTicker(5 * time.Millisecond)
-		var moment <-chan time.Time
-		for done := false; !done; {
-			select {
-			case <-look.C:
-				if moment == nil && size() > before {
-					moment = time.After(time.Duration(r.Int64N(int64(spread))))
-				}
-			case <-moment:
-				_ = cmd.Process.Kill()
-				<-over
-				done = true
-			case <-over:
-				done = true
-			}
-		}
-		look.Stop()
-		if code := cmd.ProcessState.ExitCode(); code >= 0 { // it has exited
-			require.Positive(s.t, kills, "it ended before it was killed")
-			return ended{code, stdout.String(), stderr.String()}
-		}
-	}
-	return s.run(args...)
-}
-
-// TestBackupThatIsKilledHasNoGap kills a backup five times, and the restore of it.
-func TestBackupThatIsKilledHasNoGap(t *testing.T) {
-	testkit.Long(t)
-	const records = 30_000
-	e := startEmulator(t, "-quiet", "-latency", "20ms")
-	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
-	s := newSession(t, e.url, map[string]string{"a.jsonl": hotelLines(records)})
-	got := s.run("load", "-index", "hotels", "-quiet", "a.jsonl")
-	require.Zero(t, got.code, got.stderr)
-
-	got = s.killed("b/journal.jsonl", 300*time.Millisecond, "backup", "-in-flight", "1", "-quiet", "b")
-	require.Zero(t, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "continuing; written already: ")
-	whole := s.run("backup", "c")
-	require.Zero(t, whole.code, whole.stderr)
-	assert.Equal(t, whole.stdout, got.stdout, "the same digest")
-	assert.Contains(t, got.stdout, fmt.Sprintf("hotels\t%d documents\t", records))
-
-	target := startEmulator(t, "-quiet", "-latency", "20ms")
-	s.url = target.url
-	got = s.killed("b/restore.jsonl", 100*time.Millisecond, "restore", "-in-flight", "1", "-quiet", "b")
-	require.Zero(t, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "the same as in the backup")
-	got = s.run("verify", "b", "hotels")
-	assert.Zero(t, got.code, got.stderr)
-	assert.Equal(t, 2, strings.Count(got.stdout, strings.TrimSpace(strings.TrimPrefix(whole.stdout, "hotels"))), "both digests are that of the backup")
-	got = s.run("restore", "b")
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, `index "hotels" has 30,000 documents; nothing was changed`)
-}
 
 // TestVerifySession compares whatever can be compared.
 func TestVerifySession(t *testing.T) {

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -204,58 +202,4 @@ func TestLoadIntoAnEmulatorOfItsOwn(t *testing.T) {
 	got := s.run("load", "-endpoint", "emulator", "-create", "hotels.json", "a.jsonl")
 	assert.Zero(t, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "loaded 2,000 documents")
-}
-
-func documentCount(t *testing.T, e *emulator) int {
-	status, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/indexes('hotels')/docs/$count", searchtest.AdminKey, "")
-	require.Equal(t, http.StatusOK, status)
-	n, err := strconv.Atoi(strings.TrimPrefix(body, "\ufeff"))
-	require.NoError(t, err)
-	return n
-}
-
-// TestLoadThatIsKilledLeavesNoGap kills a load five times, and runs it again with the same checkpoint: at the end every
-// record is in the index or rejected, and each run repeats what was sent since the last checkpoint alone.
-func TestLoadThatIsKilledLeavesNoGap(t *testing.T) {
-	testkit.Long(t)
-	const records = 60_000
-	e := startEmulator(t, "-quiet", "-latency", "20ms")
-	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
-	var b strings.Builder
-	for i := range records {
-		stars := "5"
-		if i%1000 == 7 {
-			stars = `"many"`
-		}
-		fmt.Fprintf(&b, "{\"id\":\"%d\",\"name\":%q,\"stars\":%s}\n", i, strings.Repeat("x", 400), stars)
-	}
-	s := newSession(t, e.url, map[string]string{"a.jsonl": b.String()})
-	args := []string{"load", "-index", "hotels", "-resume", "state.json", "-in-flight", "1", "-quiet", "-json", "a.jsonl"}
-	r := rand.New(rand.NewPCG(1, 2))
-	count := func() int { return documentCount(t, e) }
-	offset := int64(0)
-	for range 5 {
-		cmd := s.command(args...)
-		enough := count() + 1 + r.IntN(4000)
-		require.NoError(t, cmd.Start())
-		testkit.Eventually(t, func() bool { return count() >= enough })
-		require.NoError(t, cmd.Process.Kill())
-		require.Error(t, cmd.Wait(), "it ended before it was killed")
-		var state struct {
-			Next struct{ Offset int64 }
-		}
-		if content, err := os.ReadFile(filepath.Join(s.dir, "state.json")); err == nil {
-			require.NoError(t, json.Unmarshal(content, &state))
-		}
-		assert.GreaterOrEqual(t, state.Next.Offset, offset, "a checkpoint never goes back")
-		offset = state.Next.Offset
-	}
-	got := s.run(args...)
-	assert.Equal(t, 1, got.code, got.stderr)
-	assert.Contains(t, got.stderr, fmt.Sprintf("%d of ", records/1000))
-	assert.Equal(t, records-records/1000, count())
-	assert.Equal(t, records/1000, strings.Count(s.file("rejects.jsonl"), "\n"), "each reject is there once")
-	got = s.run(args...)
-	assert.Equal(t, 1, got.code, "what was rejected is still not in the index")
-	assert.NoFileExists(t, filepath.Join(s.dir, "rejects-2.jsonl"))
 }
