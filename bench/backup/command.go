@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, s cli.Streams) error {
 	set := cli.Flags("backup", s)
 	set.IntVar(&b.documents, "docs", 200_000, "`documents` in the index, of 650 bytes")
 	set.IntVar(&rounds, "rounds", 5, "`rounds`; each contestant runs once per round")
-	set.IntVar(&b.inFlight, "in-flight", 16, "`requests` that azsearch makes at once")
+	set.IntVar(&b.inFlight, "in-flight", 32, "`requests` that azsearch makes at once")
 	set.DurationVar(&b.latency, "latency", 50*time.Millisecond, "`time` that a request takes")
 	if err := cli.Parse(set, args, nil); err != nil {
 		return err

@@ -30,7 +30,7 @@ Exit codes: 0 everything is in DIR, except what was printed as left out; 1 some 
 read, or a definition changed meanwhile; 2 usage; 3 service error; 130 interrupted.`,
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "index", Usage: "back up the indexes that match `PATTERN`, with their synonym maps and aliases; by default everything"},
-			&cli.IntFlag{Name: "in-flight", Usage: "read `N` key ranges concurrently", Value: 16},
+			&cli.IntFlag{Name: "in-flight", Usage: "read up to `N` key ranges concurrently; fewer while the service is busy or slows down", Value: 32},
 			&cli.IntFlag{Name: "passes", Usage: "read every range `N` times, 1 or 2; the second pass rewrites ranges that changed meanwhile", Value: 2},
 			&cli.BoolFlag{Name: "partial", Usage: "continue even if some documents cannot be read"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},

@@ -51,7 +51,7 @@ Exit codes: 0 every document is in TO, with equal digests; 1 some were rejected 
 			&cli.StringFlag{Name: "jq", Usage: "replace each document with the results of the jq `EXPRESSION`"},
 			&cli.StringFlag{Name: "resume", Usage: "record progress in `FILE`, and continue from it after an interruption or a crash"},
 			&cli.BoolFlag{Name: "overwrite", Usage: "add to TO even if it has documents"},
-			&cli.IntFlag{Name: "in-flight", Usage: "read `N` key ranges and send N requests concurrently", Value: 16},
+			&cli.IntFlag{Name: "in-flight", Usage: "read up to `N` key ranges and send up to N requests concurrently; fewer while a service is busy or slows down", Value: 32},
 			&cli.DurationFlag{Name: "patience", Usage: "give up if the service does not recover within `DURATION`", Value: 10 * time.Minute},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
 		),

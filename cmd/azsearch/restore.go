@@ -33,7 +33,7 @@ Exit codes: 0 everything is restored, with equal digests; 1 documents were rejec
 			&cli.StringFlag{Name: "as", Usage: "restore the only index that -index selects as `NAME`, without its aliases"},
 			&cli.StringFlag{Name: "jq", Usage: "replace each document with the results of the jq `EXPRESSION`; existing indexes keep their definitions, and nothing is compared"},
 			&cli.BoolFlag{Name: "overwrite", Usage: "replace different definitions, and add documents to indexes that have some"},
-			&cli.IntFlag{Name: "in-flight", Usage: "send `N` requests concurrently", Value: 16},
+			&cli.IntFlag{Name: "in-flight", Usage: "send up to `N` requests concurrently; fewer while the service is busy or slows down", Value: 32},
 			&cli.DurationFlag{Name: "patience", Usage: "give up if the service does not recover within `DURATION`", Value: 10 * time.Minute},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
 		},

@@ -43,7 +43,7 @@ Exit codes: 0 equal; 1 different, or a file is damaged; 2 usage; 3 service error
 			queryFlag(),
 			&cli.StringFlag{Name: "index", Usage: "select the index `NAME` of a backup; by default the one named like the other side"},
 			&cli.StringFlag{Name: "key", Usage: "use `FIELD` as the key, needed for two files; by default the key field of the index or backup"},
-			&cli.IntFlag{Name: "in-flight", Usage: "read `N` key ranges concurrently", Value: 16},
+			&cli.IntFlag{Name: "in-flight", Usage: "read up to `N` key ranges concurrently; fewer while the service is busy or slows down", Value: 32},
 		),
 	}, 2, 2, func(ctx context.Context, c *serviceCall) (err error) {
 		if err := c.between("in-flight", 1, 1000); err != nil {

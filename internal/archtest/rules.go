@@ -182,7 +182,7 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/exit", Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/amount", May: []string{humanize}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/terminal", May: []string{isatty}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/connect", May: []string{cli, azcore, azid, "./search", "./search/searchtest", "./cmd/azsearch/internal/exit"}, Not: []string{sql}},
+	{Folder: "cmd/azsearch/internal/connect", May: []string{cli, azcore, azid, "./search", "./search/searchtest", "./bufferedsender/tuning", "./cmd/azsearch/internal/exit", "./internal/sleep"}, Not: []string{sql}},
 	// The database drivers, for all commands that open a database.
 	{Folder: "cmd/azsearch/internal/database", May: []string{pgx, modernc, "./bufferedsender/outbox"}, Not: []string{http}},
 	{Folder: "cmd/azsearch/internal/doctor", May: []string{"./cmd/azsearch/internal/amount", azcore, "./search", "./models", "./bufferedsender/queue", "./bufferedsender/outbox", "./cmd/azsearch/internal/keyrange", "./internal/sleep", humanize}, Not: []string{sql}},
@@ -203,10 +203,10 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/definitions", May: []string{"./search", "./models", "./cmd/azsearch/internal/connect", "./internal/apiversion", "./internal/disk", "./internal/wire"}, Not: []string{sql}},
 	// Bulk documents: reading, comparing, storing and restoring.
 	{Folder: "cmd/azsearch/internal/digest", May: []string{"./models"}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/keyrange", May: []string{"./cmd/azsearch/internal/connect", "./cmd/azsearch/internal/definitions", "./search", "./models", "./internal/wholeindex"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/keyrange", May: []string{azcore, "./cmd/azsearch/internal/connect", "./cmd/azsearch/internal/definitions", "./search", "./models", "./internal/wholeindex"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/verify", May: []string{"./cmd/azsearch/internal/amount", compress, "./models", "./cmd/azsearch/internal/digest", "./cmd/azsearch/internal/exit", "./cmd/azsearch/internal/keyrange", "./cmd/azsearch/internal/source/compressed", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/ledger", May: []string{"./cmd/azsearch/internal/exit", "./internal/disk"}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/sink", May: []string{"./models", "./bufferedsender", "./cmd/azsearch/internal/exit", "./cmd/azsearch/internal/amount"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/sink", May: []string{"./models", "./bufferedsender", "./bufferedsender/tuning", "./cmd/azsearch/internal/exit", "./cmd/azsearch/internal/amount"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/backup", May: []string{"./search", "./models", "./cmd/azsearch/internal/...", "./internal/disk", "./internal/wire", humanize, compress}, Not: []string{http, sql}},
 	// For any queue, so without a back end.
 	{Folder: "cmd/azsearch/internal/drain", May: []string{"./cmd/azsearch/internal/amount", "./bufferedsender/queue", "./internal/sleep"}, Not: []string{http, sql}},

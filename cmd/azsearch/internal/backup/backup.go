@@ -5,10 +5,10 @@
 //	documents/hotels/12.jsonl.zst      the documents of one key range
 //	journal.jsonl                      in an incomplete backup, instead of the manifest
 //
-// An index is read in key ranges, several concurrently. With two passes each range is read twice: the second pass
-// compares the documents with the written file, and writes the range again if they differ. So a backup contains every
-// change of retrievable fields that queries showed before the last pass reached the range. It is not a snapshot of
-// one moment.
+// An index is read in key ranges, several concurrently, with as many queries as package connect allows. With two
+// passes each range is read twice: the second pass compares the documents with the written file, and writes the range
+// again if they differ. So a backup contains every change of retrievable fields that queries showed before the last
+// pass reached the range. It is not a snapshot of one moment.
 //
 // # After a crash
 //
@@ -59,7 +59,7 @@ type Options struct {
 	Service   *connect.Service
 	Dir       string
 	Patterns  []string // of index names; none: all definitions of the service
-	InFlight  int      // ranges read concurrently
+	InFlight  int      // most ranges read concurrently
 	Passes    int      // 1 or 2
 	Partial   bool     // continue even if some documents cannot be read
 	RangeSize int      // in documents; 0: keyrange.Size

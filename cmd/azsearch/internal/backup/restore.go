@@ -33,7 +33,7 @@ type RestoreOptions struct {
 	Dir       string
 	Patterns  []string // of index names; none: everything in the backup
 	As        string   // the new name of the only index that matches, which is restored without its aliases; "": the old names
-	InFlight  int      // concurrent requests
+	InFlight  int      // most concurrent requests
 	Patience  time.Duration
 	JQ        *jqfilter.Filter                     // replaces each document by its results; nil: no change
 	Overwrite bool                                 // replace different definitions, and add documents to indexes that have some

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"encoding/json"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,5 +54,25 @@ func TestRequestsInFlightDivideTheTime(t *testing.T) {
 			o.InFlight = 2
 			require.NoError(t, restore(t, o))
 		}), 26, "ten batches, and ten pages to compare")
+	})
+}
+
+// TestBackupOutlastsABusyService: a query of a long backup is refused more often than a single one may be.
+func TestBackupOutlastsABusyService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		s.fill("hotels", keyed, 100)
+		busy := func(d time.Duration) {
+			s.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpSearch, For: searchtest.Duration(d), Status: http.StatusServiceUnavailable}}})
+		}
+		busy(15 * time.Second)
+		run(t, s.options(t.TempDir(), &said{}))
+
+		busy(time.Hour)
+		b, err := Begin(t.Context(), s.options(t.TempDir(), &said{}))
+		require.NoError(t, err)
+		_, err = b.Run(t.Context())
+		require.ErrorContains(t, err, "too busy")
+		assert.NotContains(t, err.Error(), "\n", "sixteen queries were refused at once")
 	})
 }

@@ -3,6 +3,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func ToFlags(what string) []cli.Flag {
 // OpenTo returns the second service: that of -to-endpoint, or a new connection to the first one.
 func OpenTo(c *cli.Command) (*Service, error) {
 	if to := c.String("to-endpoint"); to != "" {
-		return open(c.Root().ErrWriter, to, os.Getenv(ToKeyVariable), c.String("api-version"))
+		return open(c.Root().ErrWriter, to, os.Getenv(ToKeyVariable), c.String("api-version"), c.Int("in-flight"))
 	}
 	return Open(c)
 }
@@ -80,7 +81,7 @@ type Service struct {
 
 // Open returns the service that the flags and variables name. It sends no request.
 func Open(c *cli.Command) (*Service, error) {
-	return open(c.Root().ErrWriter, c.String("endpoint"), os.Getenv(KeyVariable), c.String("api-version"))
+	return open(c.Root().ErrWriter, c.String("endpoint"), os.Getenv(KeyVariable), c.String("api-version"), c.Int("in-flight"))
 }
 
 // GetIndex hides that of search.IndexClient. Of an alias it returns the definition of its index, and says so in a line
@@ -118,9 +119,12 @@ func (s *Service) aliased(ctx context.Context, name string, err error) string {
 	return alias.Indexes[0]
 }
 
-func open(stderr io.Writer, endpoint, key, version string) (*Service, error) {
+// usualQueries is the maximum number of concurrent queries of a command without the flag -in-flight.
+const usualQueries = 16
+
+func open(stderr io.Writer, endpoint, key, version string, inFlight int) (*Service, error) {
 	opts := &search.ClientOptions{APIVersion: version}
-	opts.PerRetryPolicies = []policy.Policy{&queries{}}
+	opts.PerRetryPolicies = []policy.Policy{newQueries(cmp.Or(inFlight, usualQueries))}
 	switch endpoint {
 	case "":
 		return nil, fmt.Errorf("no service is named: set %s or use -endpoint URL; -endpoint emulator runs the command without a service", EndpointVariable)

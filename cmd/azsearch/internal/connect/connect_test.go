@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestEmulatorIsAService(t *testing.T) {
-	s, err := open(t.Output(), "emulator", "", "")
+	s, err := open(t.Output(), "emulator", "", "", 0)
 	require.NoError(t, err)
 	_, err = s.CreateIndex(t.Context(), models.SearchIndex{Name: "hotels", Fields: []models.SearchField{{Name: "id", Type: models.DataTypeString, Key: new(true)}}}, nil)
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestServiceThatCannotBeNamedIsUsage(t *testing.T) {
 		"ftp://x.search.windows.net":   "http",
 		"https://x.search.windows.net": "secret", // the key has a line end
 	} {
-		_, err := open(t.Output(), endpoint, "secret\nx", "")
+		_, err := open(t.Output(), endpoint, "secret\nx", "", 0)
 		if says == "secret" {
 			require.Error(t, err)
 			assert.NotContains(t, err.Error(), "secret", "no secret in output")

@@ -6,11 +6,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"sync"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
@@ -110,8 +111,11 @@ func (x *Index) Key() string { return x.key.Name }
 // KeyOf returns the key of a document.
 func (x *Index) KeyOf(document json.RawMessage) (string, error) { return x.key.Get(document) }
 
-// Whole returns a context for reading all documents: where permissions hide some, requests are elevated, or fail.
-func Whole(ctx context.Context) context.Context { return wholeindex.Require(ctx) }
+// Whole returns a context for reading all documents: where permissions hide some, requests are elevated, or fail. A
+// request is attempted for a minute and a half, because a busy service refuses one in a thousand four times in a row.
+func Whole(ctx context.Context) context.Context {
+	return wholeindex.Require(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: 6}))
+}
 
 // Before returns a context in which search.DeleteMatching calls check before each pass, and ends with its error: n is
 // the number of documents that it will have deleted then, or more if not all that match are in keys.
@@ -248,7 +252,7 @@ func (x *Index) next(ctx context.Context, r Range, size int) (keys []string, err
 		asking.Go(func() { keys[i], errs[i] = x.at(ctx, r, (i+1)*size-1) })
 	}
 	asking.Wait()
-	return keys, errors.Join(errs...)
+	return keys, cmp.Or(errs...) // all say the same
 }
 
 // at returns the key of the document after skip others of a range, "" if there is none.

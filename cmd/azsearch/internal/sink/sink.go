@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/models"
@@ -38,11 +39,13 @@ type Sink struct {
 
 const mostExamples = 3
 
-// Open returns a sink for the index of client, with inFlight concurrent requests. When ctx ends, the sink gives up.
+// Open returns a sink for the index of client, with up to inFlight concurrent requests: fewer while the service is busy
+// or slower than before. When ctx ends, the sink gives up.
 func Open(ctx context.Context, client bufferedsender.Indexer, inFlight int, patience time.Duration) (*Sink, error) {
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[struct{}]{
 		Documents: bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }}, // each action carries its key
 		Limits:    bufferedsender.Limits{MaxInFlight: inFlight, MaxBufferedBytes: int64(8+inFlight) * 4 << 20, MaxBatchBytes: 4 << 20},
+		Tuning:    tuning.Adaptive(nil),
 		Logger:    slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
