@@ -6,7 +6,8 @@
 //	go run . load -peers folder
 //
 // The last one also runs elasticdump, esbulk and the buffered senders of the official libraries for JavaScript and
-// Python, and prints the losses of each with the faults of package disturb. To install them:
+// Python, and prints the losses of each with the faults of package disturb; with -rounds 0 only those. It leaves out
+// what is not installed. To install them:
 //
 //	cd folder && npm install elasticdump @azure/search-documents && python3 -m venv . &&
 //	  bin/pip install azure-search-documents && GOBIN=$PWD/bin go install github.com/miku/esbulk/cmd/esbulk@latest
@@ -53,6 +54,7 @@ type contestant struct {
 	command func(ctx context.Context, endpoint, file string) *exec.Cmd
 	beat    float64 // azsearch must be so many times as fast
 	slow    bool    // it loads a fifteenth of the documents
+	needs   string  // the file or folder that exists if it is installed
 }
 
 var contestants = []contestant{{name: "structs"}, {name: "jsonl", target: 0.6}, {name: "csv", target: 0.45}, {name: "parquet", target: 0.4}}
@@ -102,12 +104,14 @@ func run(ctx context.Context, args []string, s cli.Streams) error {
 	var documents, rounds int
 	var folder, peers string
 	var gigabytes float64
+	var limit time.Duration
 	set := cli.Flags("load", s)
 	set.IntVar(&documents, "docs", 300_000, "`documents` in each file")
-	set.IntVar(&rounds, "rounds", 5, "`rounds`; each contestant runs once per round")
+	set.IntVar(&rounds, "rounds", 5, "`rounds`; each contestant runs once per round; with -peers 0 shows only the losses")
 	set.Float64Var(&gigabytes, "gb", 0, "show instead the memory used for JSON Lines and Parquet files of this many `GB`")
 	set.StringVar(&folder, "dir", "", "`folder` for the files, which later runs reuse (default: a temporary one)")
 	set.StringVar(&peers, "peers", "", "compare with the loaders installed in this `folder`")
+	set.DurationVar(&limit, "limit", 5*time.Minute, "`time` that a loader may take with a fault")
 	if err := cli.Parse(set, args, nil); err != nil {
 		return err
 	}
@@ -129,9 +133,12 @@ func run(ctx context.Context, args []string, s cli.Streams) error {
 	if gigabytes > 0 {
 		return big(ctx, gigabytes, program, folder, s)
 	}
-	others, err := findPeers(peers, folder)
+	others, err := findPeers(peers, folder, s)
 	if err != nil {
 		return err
+	}
+	if rounds == 0 && others != nil {
+		return trouble(ctx, others, program, folder, limit, s)
 	}
 	all := slices.Concat(contestants, others)
 	rates, memory := map[string][]float64{}, map[string]int64{}
@@ -167,12 +174,12 @@ func run(ctx context.Context, args []string, s cli.Streams) error {
 		times := measure.Median(rates["jsonl"]) / measure.Median(rates[c.name])
 		fmt.Fprintf(s.Out, "azsearch load of JSON Lines is %.1f times as fast as %s (target %g)%s\n", times, c.name, c.beat, map[bool]string{true: ": missed"}[times < c.beat])
 	}
-	return trouble(ctx, others, program, folder, s)
+	return trouble(ctx, others, program, folder, limit, s)
 }
 
 // measureOne runs one contestant and checks that the sink has every document. w may be nil.
 func measureOne(ctx context.Context, c contestant, program, file string, documents int, w *watch) (result, int64, error) {
-	r, err := runOne(ctx, c, program, file, documents, w)
+	r, err := runOne(ctx, c, program, file, documents, time.Hour, w)
 	if err == nil && (r.code != 0 || r.got.Completed != int64(documents) || r.distinct != int64(documents)) {
 		err = fmt.Errorf("exit code %d, %d documents of %d completed, and the sink has %d: %s", r.code, r.got.Completed, documents, r.distinct, r.says)
 	}
@@ -188,25 +195,28 @@ type outcome struct {
 	memory   int64
 }
 
-// runOne runs one contestant against a new sink with these flags. An exit code other than 0 is not an error.
-func runOne(ctx context.Context, c contestant, program, file string, documents int, w *watch, flags ...string) (o outcome, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Hour)
-	defer cancel()
+var errNotDone = errors.New("it did not end in time")
+
+// runOne runs one contestant against a new sink with these flags. An exit code other than 0 is not an error. If the
+// contestant is not done after limit, it is killed, and the error is errNotDone.
+func runOne(ctx context.Context, c contestant, program, file string, documents int, limit time.Duration, w *watch, flags ...string) (o outcome, err error) {
 	sink, err := child.StartSink(ctx, flags...)
 	if err != nil {
 		return o, err
 	}
 	defer func() { err = errors.Join(err, sink.Stop()) }()
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	var cmd *exec.Cmd
 	switch {
 	case c.command != nil:
-		cmd = c.command(ctx, sink.Address, file)
+		cmd = c.command(limited, sink.Address, file)
 	case c.name == "structs":
-		if cmd, err = child.Task(ctx, "load", c.name, task{sink.Address, documents}); err != nil {
+		if cmd, err = child.Task(limited, "load", c.name, task{sink.Address, documents}); err != nil {
 			return o, err
 		}
 	default:
-		cmd = exec.CommandContext(ctx, program, "load", "-index", corpus.IndexName, "-json", "-quiet", "-rejects", file+".rejects", "-split", "tags=|", file)
+		cmd = exec.CommandContext(limited, program, "load", "-index", corpus.IndexName, "-json", "-quiet", "-rejects", file+".rejects", "-split", "tags=|", file)
 		cmd.Env = append(os.Environ(), "AZURE_SEARCH_ENDPOINT="+sink.Address, "AZURE_SEARCH_API_KEY=bench")
 	}
 	var out, problems bytes.Buffer
@@ -219,16 +229,20 @@ func runOne(ctx context.Context, c contestant, program, file string, documents i
 		w.begin(cmd.Process.Pid)
 		defer w.end()
 	}
-	if err := cmd.Wait(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() < 0 {
-		return o, err
-	}
+	ended := cmd.Wait()
 	seconds := time.Since(began).Seconds()
-	o.code, o.says = cmd.ProcessState.ExitCode(), tail(problems.String())
 	counts, err := sink.Counts(ctx)
 	if err != nil {
 		return o, err
 	}
 	o.distinct = counts.Distinct
+	switch {
+	case limited.Err() != nil && ctx.Err() == nil:
+		return o, errNotDone
+	case cmd.ProcessState == nil || cmd.ProcessState.ExitCode() < 0:
+		return o, ended
+	}
+	o.code, o.says = cmd.ProcessState.ExitCode(), tail(problems.String())
 	if c.command != nil {
 		o.got.Completed = counts.Distinct
 	} else if err := json.Unmarshal(out.Bytes(), &o.got); err != nil {

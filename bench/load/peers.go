@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"text/tabwriter"
+	"time"
 
 	"github.com/go-azsearch/azsearch/bench/internal/cli"
 	"github.com/go-azsearch/azsearch/bench/internal/corpus"
@@ -23,13 +24,13 @@ var (
 	python []byte
 )
 
-// findPeers returns the loaders installed in a folder, none if it is "". It writes scripts to temp.
-func findPeers(folder, temp string) ([]contestant, error) {
+// findPeers returns the loaders installed in a folder, none if it is "", and names those that are missing. It writes
+// scripts to temp.
+func findPeers(folder, temp string, s cli.Streams) (found []contestant, err error) {
 	if folder == "" {
 		return nil, nil
 	}
-	folder, err := filepath.Abs(folder)
-	if err != nil {
+	if folder, err = filepath.Abs(folder); err != nil {
 		return nil, err
 	}
 	module, script := filepath.Join(temp, "sender.mjs"), filepath.Join(temp, "sender.py")
@@ -45,42 +46,47 @@ func findPeers(folder, temp string) ([]contestant, error) {
 			return exec.CommandContext(ctx, args[0], args[1:]...)
 		}
 	}
-	var errs []error
-	for _, needed := range []string{dump, filepath.Join(folder, "node_modules/@azure/search-documents"), interpreter, esbulk} {
-		if _, err := os.Stat(needed); err != nil {
-			errs = append(errs, fmt.Errorf("-peers: %w: see go doc ./load for how to install it", err))
-		}
-	}
-	return []contestant{
-		{name: "elasticdump", slow: true, beat: 5, command: command(func(endpoint, file string) []string {
+	for _, c := range []contestant{
+		{name: "elasticdump", needs: dump, slow: true, beat: 5, command: command(func(endpoint, file string) []string {
 			return []string{
 				"node", dump, "--input=" + file, "--output=" + endpoint + "/" + corpus.IndexName, "--type=data", "--limit=1000", "--quiet",
 				"--transform=doc._source=Object.assign({},doc);doc._id=doc.id",
 			}
 		})},
-		{name: "JavaScript", slow: true, beat: 5, command: command(func(endpoint, file string) []string {
+		{name: "JavaScript", needs: filepath.Join(folder, "node_modules/@azure/search-documents"), slow: true, beat: 5, command: command(func(endpoint, file string) []string {
 			return []string{"node", module, folder, endpoint, file}
 		})},
-		{name: "Python", slow: true, beat: 5, command: command(func(endpoint, file string) []string {
+		{name: "Python", needs: interpreter, slow: true, beat: 5, command: command(func(endpoint, file string) []string {
 			return []string{interpreter, script, endpoint, file}
 		})},
-		{name: "esbulk", beat: 1, command: command(func(endpoint, file string) []string {
+		{name: "esbulk", needs: esbulk, beat: 1, command: command(func(endpoint, file string) []string {
 			return []string{esbulk, "-server", endpoint, "-index", corpus.IndexName, "-id", "id", "-w", "4", file}
 		})},
-	}, errors.Join(errs...)
+	} {
+		if _, err := os.Stat(c.needs); err != nil {
+			fmt.Fprintf(s.Err, "left out: %s: %v; see go doc ./load for how to install it\n", c.name, err)
+			continue
+		}
+		found = append(found, c)
+	}
+	if found == nil {
+		err = fmt.Errorf("-peers: nothing is installed in %s", folder)
+	}
+	return found, err
 }
 
-// troubled is the number of documents of a run with a fault.
-const troubled = 20_000
+// troubled is the number of documents of a run with a fault. More would take minutes: the sender for Python compares each
+// result with every document of its batch.
+const troubled = 5000
 
-// trouble prints the documents that each contestant loses with each fault, and its exit code. Exit code 0 with a loss
-// is marked false.
-func trouble(ctx context.Context, others []contestant, program, folder string, s cli.Streams) error {
+// trouble prints the documents that each contestant loses with each fault, its exit code and its seconds. Exit code 0
+// with a loss is marked false. A contestant that is not done after limit is killed.
+func trouble(ctx context.Context, others []contestant, program, folder string, limit time.Duration, s cli.Streams) error {
 	file := filepath.Join(folder, fmt.Sprintf("hotels-%d.jsonl", troubled))
 	if err := write("jsonl", file, troubled); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Out, "\nof %d documents lost, and the exit code:\n", troubled)
+	fmt.Fprintf(s.Out, "\nof %d documents lost, and the exit code, within %v:\n", troubled, limit)
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(table, "\t")
 	for _, d := range disturb.All {
@@ -91,14 +97,18 @@ func trouble(ctx context.Context, others []contestant, program, folder string, s
 	for _, c := range append([]contestant{{name: "jsonl"}}, others...) {
 		fmt.Fprintf(table, "%s\t", c.name)
 		for _, d := range disturb.All {
-			o, err := runOne(ctx, c, program, file, troubled, nil, d.Sink...)
+			o, err := runOne(ctx, c, program, file, troubled, limit, nil, d.Sink...)
+			if errors.Is(err, errNotDone) {
+				fmt.Fprintf(table, "%d, did not end\t", troubled-o.distinct)
+				continue
+			}
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s, %s: %w", c.name, d.Name, err))
 				fmt.Fprint(table, "-\t")
 				continue
 			}
 			lost := troubled - o.distinct
-			fmt.Fprintf(table, "%d, exit %d%s\t", lost, o.code, map[bool]string{true: " (false)"}[lost > 0 && o.code == 0])
+			fmt.Fprintf(table, "%d, exit %d%s, %.0f s\t", lost, o.code, map[bool]string{true: " (false)"}[lost > 0 && o.code == 0], o.got.Seconds)
 			if c.command == nil && (lost > 0) != (o.code != 0) {
 				errs = append(errs, fmt.Errorf("azsearch, %s: %d documents lost, exit code %d: %s", d.Name, lost, o.code, o.says))
 			}
