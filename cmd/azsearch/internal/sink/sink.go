@@ -44,7 +44,7 @@ const mostExamples = 3
 func Open(ctx context.Context, client bufferedsender.Indexer, inFlight int, patience time.Duration) (*Sink, error) {
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[struct{}]{
 		Documents: bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }}, // each action carries its key
-		Limits:    bufferedsender.Limits{MaxInFlight: inFlight, MaxBufferedBytes: int64(8+inFlight) * 4 << 20, MaxBatchBytes: 4 << 20},
+		Limits:    bufferedsender.Limits{MaxInFlight: inFlight, MaxBufferedBytes: int64(8+inFlight) * 2 << 20, MaxBatchBytes: 4 << 20},
 		Tuning:    tuning.Adaptive(nil),
 		Logger:    slog.New(slog.DiscardHandler),
 	})
