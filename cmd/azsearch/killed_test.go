@@ -131,7 +131,7 @@ func TestLoadThatIsKilledLeavesNoGap(t *testing.T) {
 		}
 		return state.Next.Offset
 	}
-	killer := killer{session: s, progress: offset, spread: time.Second / 2, most: 3 * second, repeats: func() int64 {
+	killer := killer{session: s, progress: offset, spread: time.Second / 2, most: 2 * second, repeats: func() int64 {
 		before, _ := slices.BinarySearch(starts, offset())
 		assert.GreaterOrEqual(t, e.count(t), int64(before), "all before the checkpoint are in the index")
 		return e.count(t) - int64(before)
