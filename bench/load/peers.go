@@ -75,8 +75,8 @@ func findPeers(folder, temp string, s cli.Streams) (found []contestant, err erro
 	return found, err
 }
 
-// troubled is the number of documents of a run with a fault. More would take minutes: the sender for Python compares each
-// result with every document of its batch.
+// troubled is the number of documents of a run with a fault. More would take minutes: the sender for Python compares
+// each result with every document of its batch.
 const troubled = 5000
 
 // trouble prints the documents that each contestant loses with each fault, its exit code and its seconds. Exit code 0
