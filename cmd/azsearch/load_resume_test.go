@@ -73,7 +73,7 @@ func TestLoadOfADatabaseThatIsKilledLeavesNoGap(t *testing.T) {
 			e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
 			s := newSession(t, e.url, nil)
 			args := []string{"load", "-index", "hotels", "-resume", "state.json", "-in-flight", "1", "-quiet", "-query", "SELECT * FROM hotels;", url}
-			count := func() int { return documentCount(t, e) }
+			count := func() int { return int(e.count(t)) }
 			for range 3 {
 				cmd, enough := s.command(args...), count()+1
 				require.NoError(t, cmd.Start())
