@@ -87,6 +87,10 @@ func (p adaptivePolicy) New(b Bounds) Controller {
 	return a
 }
 
+// jitter is the share by which intervals vary at random; of requests at most slowJitter × the rate. A service whose
+// reserve is one request refuses whatever comes early.
+const jitter, slowJitter = 0.25, 0.02
+
 // batchSlack is the factor by which a batch may exceed its usual size in bytes.
 const batchSlack = 4
 
@@ -191,7 +195,7 @@ func (a *adaptive) translate() {
 	l := a.bounds.loosest()
 	r, slots := &a.rate, a.window.slots()
 	n := min(a.fit.size, a.largest())
-	interval := 0.0
+	interval, vary := 0.0, jitter
 	batch := func() {
 		n = within(math.Round(n), float64(low.BatchActions), float64(high.BatchActions))
 		l.BatchActions = int(n)
@@ -206,6 +210,7 @@ func (a *adaptive) translate() {
 	case r.unit == requests:
 		r.value = max(r.value, 1/high.Interval.Seconds())
 		interval = 1 / r.value
+		vary = min(vary, slowJitter*r.value)
 		if a.sizes.trial {
 			n, interval = a.next(), min(interval, 1/slowest)
 		}
@@ -218,7 +223,7 @@ func (a *adaptive) translate() {
 		l.BatchBytes = int(within(batchSlack*n*a.size.value, float64(low.BatchBytes), float64(high.BatchBytes)))
 		interval = n / r.value
 	}
-	l.Interval = time.Duration(within(interval*(0.75+0.5*a.draw())*float64(time.Second), float64(low.Interval), float64(high.Interval)))
+	l.Interval = time.Duration(within(interval*(1-vary+2*vary*a.draw())*float64(time.Second), float64(low.Interval), float64(high.Interval)))
 	l.InFlight = int(within(2*a.latency.value/interval+2, float64(low.InFlight), slots))
 	a.pace = l
 }
