@@ -128,6 +128,7 @@ func (a *adaptive) Observe(o Observation) Pace {
 	if o.Backlog > 0 && o.Actions > 0 {
 		a.batch.add(float64(o.Actions), 0.1)
 	}
+	late := a.fit.row >= contact
 	a.fit.observe(&o)
 	known := a.rate.known
 	if !a.rate.explained(&o) {
@@ -148,7 +149,7 @@ func (a *adaptive) Observe(o Observation) Pace {
 			a.begin(o.Now)
 		}
 	default:
-		a.choose(&o)
+		a.choose(&o, late)
 	}
 	a.translate()
 	return a.pace
@@ -213,6 +214,9 @@ func (a *adaptive) translate() {
 		vary = min(vary, slowJitter*r.value)
 		if a.sizes.trial {
 			n, interval = a.next(), min(interval, 1/slowest)
+		}
+		if late := a.fit.row - contact; late >= 0 {
+			n = max(1, min(n, a.largest()/spread)*math.Pow(shrink, float64(late)))
 		}
 		batch()
 	default:

@@ -19,6 +19,8 @@ const (
 	// unmeasured is the factor applied to the rate when the capacity could not be measured: after a single refusal, or if
 	// the application was not always sending.
 	unmeasured = 0.95
+	// costly is a pause, in seconds, after which the service has saved up so much that every round is a measurement.
+	costly = 0.65
 	// collapse is the share of refused actions above which the capacity has fallen too far to wait for a measurement.
 	collapse = 0.6
 	// overload is the share of refused actions above which the time since the last decision suffices as a measurement.
@@ -150,9 +152,14 @@ func (r *rate) refused(o *Observation, c *clock, interval float64) {
 	default:
 		r.decide(c)
 	}
-	r.decidedAt, r.decided, r.last = o.Now, c.busy, c.mark()
-	r.round, r.sent, r.refusal = -1, 0, 0
+	r.restart(o.Now, c)
+	r.sent, r.refusal = 0, 0
 	r.pausing = true
+}
+
+// restart begins a round: requests sent before carry no new information.
+func (r *rate) restart(now time.Duration, c *clock) {
+	r.decidedAt, r.decided, r.round, r.last = now, c.busy, -1, c.mark()
 }
 
 // tick counts a request.
@@ -215,6 +222,9 @@ func (r *rate) decide(c *clock) {
 		measured = min(measured, c.since(r.last, r.unit))
 		r.start = min(r.start, 0.3) / 2 // the guess was not too low
 		r.cost, r.weight = 0, 0
+	}
+	if r.pause > costly && r.value < overshoot*r.goal {
+		measured = min(measured, c.since(r.last, r.unit))
 	}
 	measured = max(measured, r.value/2)
 	r.value = min(r.value, decrease*measured)

@@ -22,12 +22,17 @@ const (
 	enough = 2.0
 	// dear is a pause, in seconds, that is too long for a trial.
 	dear = 2.5
-	// fewest is the number of requests per second below which full batches are never right: a service in debt for one full
+	// fewest is the number of requests per second below which full batches are rarely right: a service in debt for one full
 	// batch refuses everything.
 	fewest, slowest = 0.5, 2.0
 
+	// After contact consecutive refused requests the next one is small, and ever smaller: a sender's pauses grow until
+	// something passes.
+	contact = 4
 	// A trial starts only after enoughRefused refused requests.
 	enoughRefused = 3
+	// A trial may start with batches that are fitting times as large as what has passed, and at least fitting × spread.
+	fitting = 4
 	// With full batches it starts if more than tolerated of the last memory requests were refused, or more than intolerable
 	// after at least little requests.
 	tolerated, intolerable, memory, little = 0.12, 0.4, 60, 8
@@ -35,7 +40,11 @@ const (
 	// spanRequests requests. best fades by fading per span.
 	spanSeconds, spanRequests, fading = 5.0, 8, 0.95
 	// Enlarged batches must have worthwhile times the throughput, in documents.
-	worthwhile             = 1.5
+	worthwhile = 1.5
+	// Where pauses exceed costly, there is no trial: small batches are tried if more than rarely of the full ones are
+	// refused, and fewer than seldom are sent per second. They are given up if two are refused and they have brought less
+	// than kept of the throughput before.
+	rarely, seldom, kept   = 0.05, 1.5, 0.2
 	firstWait, longestWait = 45 * time.Second, 20 * time.Minute
 )
 
@@ -79,6 +88,9 @@ type sizes struct {
 	taken    float64
 	enlarged mark
 
+	// A try of small batches returns to as many full ones a second if it fails; 0: there is none.
+	full float64
+
 	until time.Duration // the result is valid until then
 	wait  time.Duration
 }
@@ -92,8 +104,8 @@ func (a *adaptive) next() float64 {
 	return a.sizes.large
 }
 
-// choose processes a request while there is a rate.
-func (a *adaptive) choose(o *Observation) {
+// choose processes a request while there is a rate. late reports whether it only had to find out if anything passes.
+func (a *adaptive) choose(o *Observation, late bool) {
 	s := &a.sizes
 	if o.Started < s.at || o.Actions == 0 {
 		return
@@ -103,7 +115,7 @@ func (a *adaptive) choose(o *Observation) {
 		refused = 1
 	}
 	if s.trial {
-		a.judge(o, refused)
+		a.judge(o, refused, late)
 		return
 	}
 	s.since.sent++
@@ -111,37 +123,56 @@ func (a *adaptive) choose(o *Observation) {
 	s.last += (refused - s.last) / min(s.since.sent, memory)
 	s.recent.sent++
 	s.recent.refused += refused
-	if a.rate.pause > dear/2 && s.last < intolerable {
-		return // a trial costs more than it can gain
-	}
-	bad := s.last > intolerable && s.since.sent >= little
-	if a.rate.unit == requests {
-		if s.taken > 0 && a.batch.value > worthwhile*s.large && s.since.refused >= enoughRefused {
-			bad = bad || a.clock.since(s.enlarged, documents) < worthwhile*s.taken
-			if !bad && s.since.sent >= memory {
-				s.taken = 0
-			}
-		}
-		switch {
-		case bad && (a.rate.value < fewest || s.taken > 0):
-			of := a.batch.value
-			if s.taken > 0 {
-				of = min(of, s.taken/a.rate.value)
-			}
-			a.rate.count(documents, of)
-			*s = sizes{at: o.Now, until: o.Now + longestWait/8, wait: longestWait / 8, span: a.clock.mark(), best: a.clock.since(s.span, documents)}
-		case o.Refused && s.since.refused >= enoughRefused &&
-			(bad || o.Now >= s.until && s.since.sent >= memory/3 && s.last > tolerated):
-			a.begin(o.Now)
-		}
+	if a.rate.unit == requests && o.Refused && a.rate.pause > costly && s.last > rarely && s.taken == 0 &&
+		a.rate.value < seldom && (a.rate.value < fewest || o.Now >= s.until || s.wait <= firstWait) {
+		a.try(o.Now)
 		return
 	}
-	if a.clock.busy-s.span.busy < spanSeconds || s.recent.sent < spanRequests {
+	if a.rate.pause > dear/2 && s.last < intolerable && s.full == 0 {
+		return // a trial costs more than it can gain
+	}
+	if a.rate.unit == documents {
+		a.compare(o.Now)
+		return
+	}
+	bad := s.last > intolerable && s.since.sent >= little
+	if s.taken > 0 && a.batch.value > worthwhile*s.large && s.since.refused >= enoughRefused {
+		bad = bad || a.clock.since(s.enlarged, documents) < worthwhile*s.taken
+		if !bad && s.since.sent >= memory {
+			s.taken = 0
+		}
+	}
+	switch {
+	case bad && s.taken > 0:
+		a.rate.count(documents, min(a.batch.value, s.taken/a.rate.value))
+		*s = sizes{at: o.Now, until: o.Now + longestWait/8, wait: longestWait / 8, span: a.clock.mark(), best: a.clock.since(s.span, documents)}
+	case bad && a.rate.value < fewest:
+		a.try(o.Now)
+	case o.Refused && s.since.refused >= enoughRefused &&
+		(bad || o.Now >= s.until && s.since.sent >= memory/3 && s.last > tolerated):
+		a.begin(o.Now)
+	}
+}
+
+// compare judges small batches by their throughput.
+func (a *adaptive) compare(now time.Duration) {
+	s := &a.sizes
+	if a.clock.busy-s.span.busy < spanSeconds {
 		return
 	}
 	taken := a.clock.since(s.span, documents)
-	if taken < 2*s.recent.share()*s.best {
-		a.undo(o.Now, taken)
+	switch {
+	case s.full > 0 && taken < kept*s.best && s.recent.sent < memory:
+		if s.recent.refused > 1 {
+			a.restore(now)
+		}
+		return
+	case s.full > 0: // the try has succeeded
+		s.full = 0
+	case s.recent.sent < spanRequests:
+		return
+	case taken < 2*s.recent.share()*s.best:
+		a.undo(now, taken)
 		return
 	}
 	s.best = max(taken, fading*s.best)
@@ -150,13 +181,13 @@ func (a *adaptive) choose(o *Observation) {
 
 // begin starts a trial of full batches against small ones.
 func (a *adaptive) begin(now time.Duration) {
-	large := a.largest()
+	large := min(a.largest(), fitting*max(a.fit.size, spread))
 	a.sizes = sizes{at: now, trial: true, began: a.clock.mark(), wait: a.sizes.wait, large: large, small: max(1, large/spread)}
 	a.rate.start = max(a.rate.start, urge)
 }
 
 // judge processes a request of a trial.
-func (a *adaptive) judge(o *Observation, refused float64) {
+func (a *adaptive) judge(o *Observation, refused float64, late bool) {
 	s := &a.sizes
 	small, large := &s.smaller, &s.larger
 	if a.clock.pause > dear {
@@ -165,6 +196,12 @@ func (a *adaptive) judge(o *Observation, refused float64) {
 			to = documents
 		}
 		a.end(to, o.Now)
+		return
+	}
+	if late {
+		if !o.Refused && large.refused > 1 && large.passed() == 0 {
+			a.end(documents, o.Now)
+		}
 		return
 	}
 	t := small
@@ -195,7 +232,8 @@ func (a *adaptive) judge(o *Observation, refused float64) {
 func (a *adaptive) end(to unit, now time.Duration) {
 	s, r := &a.sizes, &a.rate
 	long := a.clock.busy-s.began.busy > 1
-	if long && a.clock.since(s.began, requests) < fewest {
+	slow := to == requests && long && a.clock.since(s.began, requests) < fewest
+	if slow {
 		to = documents
 	}
 	if s.larger.passed() >= enough*max(1, a.clock.busy-s.began.busy) {
@@ -214,8 +252,34 @@ func (a *adaptive) end(to unit, now time.Duration) {
 	if to == requests {
 		wait = max(firstWait, min(3*s.wait, longestWait))
 	}
-	*s = sizes{at: now, until: now + wait, wait: wait, span: a.clock.mark(), best: a.clock.since(s.began, documents)}
-	r.decidedAt, r.decided, r.round, r.last = now, a.clock.busy, -1, a.clock.mark()
+	full := 0.0
+	if slow {
+		full, wait = a.clock.since(s.began, requests), firstWait
+	}
+	*s = sizes{at: now, until: now + wait, wait: wait, span: a.clock.mark(), best: a.clock.since(s.began, documents), full: full}
+	r.restart(now, &a.clock)
+}
+
+// try sends small batches without a trial, as many documents a second as before.
+func (a *adaptive) try(now time.Duration) {
+	s, r := &a.sizes, &a.rate
+	wait := max(firstWait, min(3*s.wait, longestWait))
+	next := sizes{at: now, until: now + wait, wait: wait, span: a.clock.mark(), best: a.clock.since(s.span, documents)}
+	if r.value >= fewest || r.pause <= costly {
+		next.full = r.value
+	}
+	*s = next
+	r.count(documents, max(1, a.batch.value))
+	r.restart(now, &a.clock)
+}
+
+// restore ends a try that has failed.
+func (a *adaptive) restore(now time.Duration) {
+	s, r := &a.sizes, &a.rate
+	r.count(requests, 1)
+	r.value, r.goal = s.full, s.full
+	*s = sizes{at: now, until: now + s.wait, wait: s.wait, span: a.clock.mark()}
+	r.restart(now, &a.clock)
 }
 
 // undo gives up small batches: they become larger, at the rate of requests that passed.
@@ -227,5 +291,5 @@ func (a *adaptive) undo(now time.Duration, taken float64) {
 	a.fit.size, a.fit.passed = n, n
 	wait := max(firstWait, min(3*a.sizes.wait, longestWait))
 	a.sizes = sizes{at: now, until: now + wait, wait: wait, taken: taken, large: n, enlarged: a.clock.mark()}
-	r.decidedAt, r.decided, r.round, r.last = now, a.clock.busy, -1, a.clock.mark()
+	r.restart(now, &a.clock)
 }

@@ -187,6 +187,8 @@ func TestTable(t *testing.T) {
 		{unit: "documents", reply: "207", change: 10, senders: 4},
 		{unit: "documents", reply: "429", change: 0.5, senders: 4},
 		{unit: "bytes", reply: "429", change: 1, senders: 1},
+		{unit: "documents", reply: "429", change: 1, senders: 50},
+		{unit: "documents", reply: "429, 5 s", change: 0.5, senders: 4, retryAfter: 5 * time.Second},
 	} {
 		got := r.mean()
 		assert.Greater(t, got.soon.goodput, 0.85, "ten seconds after, %+v", r)

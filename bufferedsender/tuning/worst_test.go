@@ -49,9 +49,10 @@ func TestNoSeedStaysFarBelowALimitOfRequests(t *testing.T) {
 	}
 }
 
-// TestASlowLimitOfRequestsIsFound: a reserve of one request forgives nothing.
+// TestASlowLimitOfRequestsIsFound: a reserve of one request forgives nothing, and a limit
+// of requests is not taken for one of documents because little is known yet.
 func TestASlowLimitOfRequestsIsFound(t *testing.T) {
-	for perSecond, want := range map[float64]float64{1: 0.7, 2: 0.9} {
+	for perSecond, want := range map[float64]float64{1: 0.7, 0.7: 0.5, 0.5: 0.35} {
 		_, mean, _ := worst(perSecond, 20)
 		t.Logf("%v a second: %.0f %%", perSecond, 100*mean)
 		assert.Greater(t, mean, want, "%v a second", perSecond)
