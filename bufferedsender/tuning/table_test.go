@@ -165,9 +165,13 @@ func (r tableRow) line() string {
 		}
 		shares = fmt.Sprintf("%.0f %%", 100*worst)
 	}
+	asking := ""
+	if r.unit != "slow by size" {
+		asking = fmt.Sprintf("%.0f %%", 100*oracles()[r.retryAfter][r.change])
+	}
 	change := map[float64]string{1: "", 0.5: "halved", 2: "doubled", 10: "ten-fold"}[r.change]
-	return fmt.Sprintf("| %s | %s | %s | %d | %.0f %% | %.0f %% | %.1f %% | %s | %s |\n", r.unit, r.reply, change, r.senders,
-		100*mean.soon.goodput, 100*mean.steady.goodput, 100*mean.steady.throttled, shares, fixed)
+	return fmt.Sprintf("| %s | %s | %s | %d | %.0f %% | %.0f %% | %.1f %% | %s | %s | %s |\n", r.unit, r.reply, change, r.senders,
+		100*mean.soon.goodput, 100*mean.steady.goodput, 100*mean.steady.throttled, shares, fixed, asking)
 }
 
 // TestTable holds some rows to what testdata/table.txt shows of them. With -update,
@@ -199,7 +203,7 @@ func TestTable(t *testing.T) {
 
 func writeTable(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("| counted | refused by | change | senders | 10 s after | later | refused | worst seed, or shares | best fixed |\n|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| counted | refused by | change | senders | 10 s after | later | refused | worst seed, or shares | best fixed | oracle |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range tableRows() {
 		b.WriteString(r.line())
 	}
