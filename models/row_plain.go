@@ -2,6 +2,7 @@ package models
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -143,8 +144,11 @@ func (p *plain) text(quoted []byte) {
 
 // string appends a string in the notation of encoding/json.
 func (p *plain) string(quoted []byte) {
-	ascii := true
-	for _, c := range quoted {
+	ascii, i := true, 0
+	for i+8 <= len(quoted) && unchanged(binary.LittleEndian.Uint64(quoted[i:])) {
+		i += 8
+	}
+	for _, c := range quoted[i:] {
 		if c == '\\' || c == '<' || c == '>' || c == '&' {
 			p.escape(quoted)
 			return
@@ -156,6 +160,14 @@ func (p *plain) string(quoted []byte) {
 		return
 	}
 	p.out = append(p.out, quoted...)
+}
+
+// unchanged reports whether none of eight bytes is a backslash, an angle bracket, an ampersand, or not ASCII. It may
+// return false for others as well.
+func unchanged(w uint64) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	slash, angle, and := w^ones*'\\', (w|ones*2)^ones*'>', w^ones*'&'
+	return ((slash-ones)&^slash|(angle-ones)&^angle|(and-ones)&^and|w)&highs == 0
 }
 
 func (p *plain) escape(quoted []byte) {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,6 +112,20 @@ func FuzzDigestsStayTheSame(f *testing.F) {
 		require.Equal(t, wrong == nil, err == nil, "%v, %v", wrong, err)
 		assert.Equal(t, want, got)
 	})
+}
+
+// TestDigestsSeeEachCharacter puts characters that encoding/json changes at each of the eight places read at once.
+func TestDigestsSeeEachCharacter(t *testing.T) {
+	for _, special := range []string{"<", ">", "&", "=", "'", "\\u0041", "\\\"", "é", "\u2028", "\xff", "\x7f"} {
+		for place := range 17 {
+			document := []byte(`{"a":"` + strings.Repeat("x", place) + special + strings.Repeat("y", 16) + `"}`)
+			want, err := digestByMaps(document)
+			require.NoError(t, err)
+			got, err := models.DigestOf(document)
+			require.NoError(t, err)
+			assert.Equal(t, want, got, "%s", document)
+		}
+	}
 }
 
 func BenchmarkDigestOf(b *testing.B) {
