@@ -56,11 +56,11 @@ func find(line string) (found []string) {
 	}
 	line = quoted.ReplaceAllString(line, "``")
 	for _, i := range idioms {
-		text := line
-		if i.allowed != nil {
-			text = i.allowed.ReplaceAllString(text, "")
+		m := i.pattern.FindString(line)
+		if m != "" && i.allowed != nil {
+			m = i.pattern.FindString(i.allowed.ReplaceAllString(line, ""))
 		}
-		if m := i.pattern.FindString(text); m != "" {
+		if m != "" {
 			found = append(found, fmt.Sprintf("%q (%s: write %s)", m, i.name, i.instead))
 		}
 	}
