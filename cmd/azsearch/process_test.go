@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 // binary builds the command the first time that a test asks for it.
 var binary = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(binDir, "azsearch.exe") // the ending is needed on Windows and does no harm elsewhere
-	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, ".").CombinedOutput()
 	if err != nil {
 		return "", errors.New(err.Error() + ": " + string(out))
 	}
