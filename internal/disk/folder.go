@@ -50,8 +50,8 @@ type Area interface {
 
 // directory is a Folder of the operating system.
 type directory struct {
-	fs.ReadDirFS
 	path string
+	held *held // nil: the path names the directory at each call
 }
 
 // The files contain documents, so only their owner may read them.
@@ -69,7 +69,20 @@ func Open(path string) (Folder, error) {
 }
 
 // View is Open without making the directory: its first use fails if it does not exist.
-func View(path string) Folder { return directory{os.DirFS(path).(fs.ReadDirFS), path} }
+func View(path string) Folder { return directory{path: path} }
+
+func (d directory) names() fs.ReadDirFS {
+	if d.held != nil {
+		return d.held.root().FS().(fs.ReadDirFS)
+	}
+	return os.DirFS(d.path).(fs.ReadDirFS)
+}
+
+// Open implements fs.FS.
+func (d directory) Open(name string) (fs.File, error) { return d.names().Open(name) }
+
+// ReadDir implements fs.ReadDirFS.
+func (d directory) ReadDir(name string) ([]fs.DirEntry, error) { return d.names().ReadDir(name) }
 
 func (d directory) Create(name string) (Handle, error) {
 	f, err := d.open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
@@ -127,10 +140,18 @@ func (d directory) Reopen(name string, size int64) (Area, error) {
 }
 
 func (d directory) Rename(from, to string) error {
+	if d.held != nil {
+		return d.held.root().Rename(from, to)
+	}
 	return os.Rename(filepath.Join(d.path, from), filepath.Join(d.path, to))
 }
 
-func (d directory) Remove(name string) error { return os.Remove(filepath.Join(d.path, name)) }
+func (d directory) Remove(name string) error {
+	if d.held != nil {
+		return d.held.root().Remove(name)
+	}
+	return os.Remove(filepath.Join(d.path, name))
+}
 
 // SyncNames does nothing on Windows, which has no such call, and on file systems that refuse it; the durability of
 // names is then up to the file system.
@@ -138,7 +159,7 @@ func (d directory) SyncNames() error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	f, err := os.Open(d.path)
+	f, err := d.open(".", os.O_RDONLY)
 	if err != nil {
 		return err
 	}
@@ -150,6 +171,9 @@ func (d directory) SyncNames() error {
 }
 
 func (d directory) open(name string, flag int) (*os.File, error) {
+	if d.held != nil {
+		return d.held.open(name, flag)
+	}
 	return os.OpenFile(filepath.Join(d.path, name), flag, fileMode)
 }
 

@@ -56,6 +56,77 @@ func TestAnAreaIsZerosUntilItIsWritten(t *testing.T) {
 	require.NoError(t, d.SyncNames())
 }
 
+// The next directory of the same path may be that of another owner.
+func TestTheOwnerOfADirectoryStaysInIt(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it does not remove a directory that is open")
+	}
+	for name, take := range map[string]func(path, other string) error{
+		"renamed": os.Rename,
+		"removed": func(path, _ string) error { return os.RemoveAll(path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, other := filepath.Join(t.TempDir(), "folder"), filepath.Join(t.TempDir(), "other")
+			require.NoError(t, os.Mkdir(path, 0o700))
+			d, release, err := LockFolder(path, "lock")
+			require.NoError(t, err)
+			require.NoError(t, take(path, other))
+			require.NoError(t, os.Mkdir(path, 0o700))
+			next, release2, err := LockFolder(path, "lock")
+			require.NoError(t, err)
+			require.NoError(t, Append(next, "a", []byte("next")))
+			err = errors.Join(Append(d, "a", []byte("first")), Append(d, "b", nil), d.SyncNames())
+			if name == "removed" {
+				require.ErrorIs(t, err, errNoFolder)
+			} else {
+				require.NoError(t, err)
+				require.NoError(t, d.Rename("a", "c"))
+				got, err := fs.ReadFile(d, "c")
+				require.NoError(t, err)
+				assert.Equal(t, "first", string(got))
+				_, _, err = LockFolder(other, "lock")
+				require.ErrorAs(t, err, new(*LockedError))
+				require.NoError(t, d.Remove("c"))
+			}
+			got, err := fs.ReadFile(next, "a")
+			require.NoError(t, err)
+			assert.Equal(t, "next", string(got))
+			entries, err := os.ReadDir(path)
+			require.NoError(t, err)
+			require.Len(t, entries, 2)
+			require.NoError(t, errors.Join(release(), release2()))
+			require.ErrorIs(t, d.Remove("lock"), fs.ErrClosed)
+		})
+	}
+}
+
+func TestAnOwnerFollowsToANewDirectoryOnlyIfNobodyElseHasIt(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it does not remove a directory that is open")
+	}
+	path := filepath.Join(t.TempDir(), "folder")
+	taken := errors.New("taken")
+	var d Folder
+	release, err := OpenLocked(path, "lock", taken, func(f Folder) error { d = f; return nil })
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(path))
+	require.ErrorIs(t, Append(d, "a", nil), errNoFolder)
+	require.NoError(t, os.Mkdir(path, 0o700))
+	_, other, err := LockFolder(path, "lock")
+	require.NoError(t, err)
+	require.ErrorAs(t, Append(d, "a", nil), new(*LockedError))
+	require.NoFileExists(t, filepath.Join(path, "a"))
+	require.NoError(t, other())
+	require.NoError(t, Append(d, "a", nil))
+	require.FileExists(t, filepath.Join(path, "a"))
+	_, _, err = LockFolder(path, "lock")
+	require.ErrorAs(t, err, new(*LockedError), "it is locked again")
+	require.NoError(t, release())
+	_, other, err = LockFolder(path, "lock")
+	require.NoError(t, err)
+	require.NoError(t, other())
+}
+
 // Somebody, or a cleaner of temporary files, removes it while it is open.
 func TestWhatIsWrittenIntoARemovedFileIsNotDurable(t *testing.T) {
 	if runtime.GOOS == "windows" {

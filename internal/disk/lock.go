@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // LockedError reports that another owner holds a lock.
@@ -43,35 +42,33 @@ func Lock(path string) (release func() error, err error) {
 }
 
 // LockFolder is Lock of a file name in a directory. Where the system can, it also locks the directory itself, in case
-// the file is removed.
-func LockFolder(path, name string) (release func() error, err error) {
-	file, err := Lock(filepath.Join(path, name))
+// the file is removed. The Folder is the locked directory, also if that is renamed; if it is removed, no more files can
+// be created. release closes the Folder.
+func LockFolder(path, name string) (d Folder, release func() error, err error) {
+	h, err := hold(path, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	folder, err := lockDirectory(path)
-	if err != nil {
-		return nil, errors.Join(err, file())
-	}
-	return func() error { return errors.Join(folder(), file()) }, nil
+	return directory{path, h}, h.release, nil
 }
 
 // OpenLocked calls Open, then LockFolder, then open; if open fails, it gives the lock back and returns the error. If
-// another owner holds the lock, the error has taken in its chain.
+// another owner holds the lock, the error has taken in its chain. If the directory is removed and made again, creating a
+// file locks the new one; the error is a *LockedError if another owner holds it.
 func OpenLocked(path, name string, taken error, open func(Folder) error) (release func() error, err error) {
-	d, err := Open(path)
-	if err != nil {
+	if _, err := Open(path); err != nil { // makes it
 		return nil, err
 	}
-	release, err = LockFolder(path, name)
+	h, err := hold(path, name)
 	if errors.As(err, new(*LockedError)) {
 		err = fmt.Errorf("%w: %w", taken, err)
 	}
 	if err == nil {
-		if err = open(d); err == nil {
-			return release, nil
+		h.follows = true
+		if err = open(directory{path, h}); err == nil {
+			return h.release, nil
 		}
-		err = errors.Join(err, release())
+		err = errors.Join(err, h.release())
 	}
 	return nil, fmt.Errorf("%s: %w", path, err)
 }

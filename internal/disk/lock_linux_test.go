@@ -38,14 +38,14 @@ func TestALockIsReleasedWhileAChildSharesTheFile(t *testing.T) {
 // A cleaner of temporary files removes what nobody has written for long, as a lock.
 func TestAFolderIsLockedAlsoWithoutTheFileOfItsLock(t *testing.T) {
 	path := t.TempDir()
-	release, err := LockFolder(path, "lock")
+	_, release, err := LockFolder(path, "lock")
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(filepath.Join(path, "lock")))
-	_, err = LockFolder(path, "lock")
+	_, _, err = LockFolder(path, "lock")
 	var locked *LockedError
 	require.ErrorAs(t, err, &locked)
 	require.NoError(t, release())
-	release, err = LockFolder(path, "lock")
+	_, release, err = LockFolder(path, "lock")
 	require.NoError(t, err)
 	require.NoError(t, release())
 }

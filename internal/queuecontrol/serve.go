@@ -40,6 +40,11 @@ func Serve(dir string, q Queue, log *slog.Logger) (stop func() error, err error)
 	if err != nil {
 		return nil, err
 	}
+	socket := filepath.Join(dir, socketName)
+	made, err := os.Lstat(socket)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	s := &server{q: q, log: log, listener: l, quit: make(chan struct{}), ended: make(chan struct{})}
 	go s.run()
 	return func() error {
@@ -49,7 +54,11 @@ func Serve(dir string, q Queue, log *slog.Logger) (stop func() error, err error)
 			_ = conn.SetReadDeadline(time.Now()) // fails if the connection has ended
 		}
 		<-s.ended
-		return errors.Join(err, os.Remove(filepath.Join(dir, socketName)))
+		// The directory may have been renamed, or removed and made again for another owner, with a socket of its own.
+		if there, gone := os.Lstat(socket); gone == nil && os.SameFile(made, there) {
+			err = errors.Join(err, os.Remove(socket))
+		}
+		return err
 	}, nil
 }
 

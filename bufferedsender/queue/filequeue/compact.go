@@ -40,6 +40,9 @@ func (q *Queue) crowded() bool {
 	if len(l.segments) < 2 {
 		return false
 	}
+	if l.gone >= l.segments[0].number {
+		return true
+	}
 	live := q.lives()
 	if l.full != nil {
 		lives := q.oldestLives()
@@ -298,7 +301,7 @@ func (q *Queue) drop(oldest *segment) error {
 	if err != nil {
 		return err
 	}
-	if err := q.log.dir.Remove(segmentName(oldest.number)); err != nil {
+	if err := disk.Remove(q.log.dir, segmentName(oldest.number)); err != nil {
 		return err
 	}
 	if err := q.log.dir.SyncNames(); err != nil {

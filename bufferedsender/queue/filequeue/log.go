@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"sync"
 	"time"
@@ -45,6 +46,9 @@ type log struct {
 	tried   time.Time     // time of full, by the clock of the queue
 	failed  error
 	mark    *disk.Mark // notes synced; nil if it cannot be written. Syncs follow each other, and only they use it
+
+	looked int    // at which segment the last sync has looked
+	gone   uint32 // newest segment whose file was removed, 0: none
 
 	reserved bool  // the file reserveName exists
 	burned   int64 // bytes that calls have written since moves was set
@@ -188,7 +192,7 @@ func (q *Queue) syncWanted() {
 		q.mu.Lock()
 		// Everything before end is written, so a sync that begins now covers it. Older segments go first: the synced
 		// part must be a prefix of the log.
-		end, count, segments := l.end(), q.book.Globals().Seq, l.unsynced
+		end, count, segments, look := l.end(), q.book.Globals().Seq, l.unsynced, l.nextToLook()
 		q.mu.Unlock()
 		var err error
 		for _, s := range segments {
@@ -199,7 +203,11 @@ func (q *Queue) syncWanted() {
 		if err == nil {
 			l.note(end, count)
 		}
+		gone := l.isGone(look)
 		q.mu.Lock()
+		if gone {
+			q.rescue(look)
+		}
 		if err != nil {
 			q.fail(err)
 			break
@@ -232,4 +240,39 @@ func (l *log) unmark(err error) {
 		l.mark = nil
 	}
 	l.options.Logger.Warn("filequeue: mark cannot be written; damage may stay undetected", "file", markName, "error", err)
+}
+
+// nextToLook returns an older segment for a sync to look at: all of them in turn, one a sync, because each costs some
+// microseconds. 0: there is none.
+func (l *log) nextToLook() uint32 {
+	older := l.segments[:len(l.segments)-1]
+	if len(older) == 0 || l.synced == (position{}) { // Open has just read all of them
+		return 0
+	}
+	l.looked++
+	return older[l.looked%len(older)].number
+}
+
+// isGone reports whether a segment has no file.
+func (l *log) isGone(number uint32) bool {
+	if number == 0 {
+		return false
+	}
+	f, err := l.dir.Open(segmentName(number))
+	if err == nil {
+		_ = f.Close() // it was not read
+	}
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// rescue has compaction write the live keys of a segment again whose file an operator has removed. The open file still
+// has them, and the next Open would not. The caller holds the lock.
+func (q *Queue) rescue(number uint32) {
+	l := &q.log
+	if number < l.segments[0].number || number <= l.gone { // compaction has removed it, or will
+		return
+	}
+	l.gone = number
+	q.options.Logger.Error("filequeue: segment removed while in use; rewriting its records", "segment", segmentName(number))
+	q.tidy()
 }

@@ -93,7 +93,6 @@ func take(dir string, options *Options) (disk.Folder, func() error, error) {
 	if err != nil {
 		return nil, nil, wrap(err)
 	}
-	d := disk.View(dir)
 	_, err = os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -101,7 +100,7 @@ func take(dir string, options *Options) (disk.Folder, func() error, error) {
 		for !exists(there) && there != filepath.Dir(there) {
 			there = filepath.Dir(there)
 		}
-		d, err = disk.Open(dir)
+		_, err = disk.Open(dir)
 		// Otherwise a crash could remove the directory with its durable content, or one of its parents.
 		for at := filepath.Dir(dir); err == nil; at = filepath.Dir(at) {
 			if err = disk.View(at).SyncNames(); at == there {
@@ -121,7 +120,7 @@ func take(dir string, options *Options) (disk.Folder, func() error, error) {
 	if network := networkName(dir); network != "" && !options.AllowNetwork {
 		return nil, nil, wrap(fmt.Errorf("%w, %s, whose syncs and locks are not reliable; see Options.AllowNetwork", ErrNetwork, network))
 	}
-	release, err := disk.LockFolder(dir, lockName)
+	d, release, err := disk.LockFolder(dir, lockName)
 	if locked := (*disk.LockedError)(nil); errors.As(err, &locked) {
 		err = fmt.Errorf("%w: %w", ErrLocked, err)
 	}

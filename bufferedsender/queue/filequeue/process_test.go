@@ -1,10 +1,12 @@
 package filequeue
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,6 +66,66 @@ func TestARemovedDirectoryIsFoundWithTheNextAppend(t *testing.T) {
 	require.ErrorIs(t, err, queue.ErrFailed)
 	require.ErrorIs(t, q.Fault(), queue.ErrFailed)
 	_ = q.Close()
+}
+
+// The path may be that of another owner by then.
+func TestTheOwnerOfADirectoryThatIsRenamedContinuesInIt(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it does not rename a directory that is open")
+	}
+	root := t.TempDir()
+	dir, moved := filepath.Join(root, "queue"), filepath.Join(root, "moved")
+	opts := &Options{SegmentBytes: minSegment}
+	q, err := Open(dir, opts)
+	require.NoError(t, err)
+	a, keys := newAdder(q), 0
+	add := func(n int) {
+		for range n {
+			keys++
+			r := upload(fmt.Sprint("key", keys), 1)
+			r.Body = append(r.Body, strings.Repeat("x", 3000)...)
+			require.NoError(t, a.append(t.Context(), r))
+		}
+	}
+	add(3)
+	require.NoError(t, os.Rename(dir, moved))
+	add(10) // some segments
+	other, err := Open(dir, opts)
+	require.NoError(t, err)
+	require.NoError(t, newAdder(other).append(t.Context(), upload("other", 1)))
+	add(10)
+	_, err = Open(moved, opts)
+	require.ErrorIs(t, err, ErrLocked)
+	require.NoError(t, q.Close())
+	require.Len(t, contents(t, other), 1)
+	if runtime.GOOS == "linux" {
+		require.FileExists(t, filepath.Join(dir, "control"), "it is the other one's")
+	}
+	require.NoError(t, other.Close())
+	q, err = Open(moved, opts)
+	require.NoError(t, err)
+	require.Len(t, contents(t, q), keys)
+	require.NoError(t, q.Close())
+}
+
+func TestTheOwnerOfADirectoryThatIsRemovedWritesNothingIntoTheNextOne(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it does not remove a file that is open")
+	}
+	dir := filepath.Join(t.TempDir(), "queue")
+	q, err := Open(dir, nil)
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(dir))
+	next, err := Open(dir, nil)
+	require.NoError(t, err)
+	require.NoError(t, newAdder(next).append(t.Context(), upload("a", 1)))
+	require.ErrorIs(t, newAdder(q).append(t.Context(), upload("b", 1)), queue.ErrFailed)
+	require.Error(t, q.Close())
+	require.NoError(t, next.Close())
+	next, err = Open(dir, nil)
+	require.NoError(t, err)
+	require.Equal(t, map[string][]string{"a": {`upload{"version":1}`}}, contents(t, next))
+	require.NoError(t, next.Close())
 }
 
 func TestASecondProcessIsRefusedAlsoWithoutTheFileOfTheLock(t *testing.T) {

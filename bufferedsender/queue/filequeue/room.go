@@ -99,7 +99,9 @@ func (q *Queue) provide() {
 			next, err = l.prepare(number, first)
 			if err != nil && isShort(err) && reserved {
 				reserved = false
-				next, err = l.prepareOfReserve(number, first)
+				if of, failed := l.prepareOfReserve(number, first); !errors.Is(failed, fs.ErrNotExist) { // an operator may have removed it for room
+					next, err = of, failed
+				}
 			}
 		}
 		short := err
