@@ -1,6 +1,7 @@
 package hints
 
 import (
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ const (
 	fileName = "hints.log"
 	tmpName  = "hints.tmp"
 	lockName = "lock"
+	markName = "hints.synced"
 )
 
 // op is an operation on the set, as stored in the file.
@@ -41,6 +43,7 @@ const slack = 64 << 10
 
 var format = journal.Format{
 	Magic:      "azhints\x01",
+	Mark:       markName,
 	Full:       1 << 20,
 	MaxPayload: 1<<20 + maxNameBytes + journal.MaxKey + 16, // plus a name and a key
 	WellFormed: func(payload []byte) bool { return each(payload, func(op, string, string) {}) },
@@ -196,6 +199,8 @@ func (s *Set) snapshot() []part {
 // writeSnapshot writes the first frames of a file. The last of them marks the end of the snapshot.
 func writeSnapshot(put func(frame []byte), parts []part) {
 	var f operations
+	f.name = rand.Text() // makes the file unique, for its mark; it has no operations
+	_ = f.Put(&format, appendOp(f.Room(&format), opName, f.name))
 	flush := func() {
 		for _, frame := range f.Sealed {
 			put(frame)

@@ -48,8 +48,9 @@
 //   - another beginning: a Damage. If the version differs and the first frame cannot be read, [ErrFormat] is in its
 //     chain. If the version differs and the frame can be read, the version is a flipped bit: the checksums of a next
 //     version start with its number, so that this version cannot read its frames.
+//   - an end before the [disk.Mark] of the file, if its Format has one: a Damage.
 //
-// A damaged last frame looks like a torn one, so it is dropped, as on a disk that loses synced data.
+// A damaged last frame behind that looks like a torn one, so it is dropped.
 //
 // Owners that write several frames for one sync, as the digest tree does, ignore a Damage: the first frame of each file
 // has the number of durable frames of the previous file, and a file with fewer frames is damaged.

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"errors"
 	"io"
 
@@ -13,7 +14,9 @@ import (
 type File struct {
 	handle disk.Handle // nil: the file was given up, or closed
 	size   int64
-	number uint32 // of the last durable frame
+	number uint32     // of the last durable frame
+	mark   *disk.Mark // nil: none
+	of     [16]byte
 }
 
 // IsOpen reports whether Append can succeed.
@@ -44,7 +47,7 @@ func (f *File) Create(folder disk.Folder, name string, format Format, frame []by
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
-	*f = File{h, int64(len(format.Magic) + len(frame)), 1}
+	*f = File{handle: h, size: int64(len(format.Magic) + len(frame)), number: 1}
 	return nil
 }
 
@@ -53,12 +56,15 @@ func (f *File) Replace(folder disk.Folder, tmp, name string, format Format, writ
 	if err := f.Close(); err != nil { // Windows cannot rename over an open file
 		return err
 	}
-	size, number := int64(len(format.Magic)), uint32(0)
+	size, number, of := int64(len(format.Magic)), uint32(0), [16]byte{}
 	if err := disk.Replace(folder, tmp, name, func(w *bufio.Writer) error {
 		_, _ = w.WriteString(format.Magic) // w keeps the first error of all writes, and Flush returns it
 		write(func(frame []byte) {
 			number++
 			Seal(frame, number)
+			if number == 1 {
+				of = identity(frame)
+			}
 			_, _ = w.Write(frame) // as above
 			size += int64(len(frame))
 		})
@@ -70,8 +76,32 @@ func (f *File) Replace(folder disk.Folder, tmp, name string, format Format, writ
 	if err != nil {
 		return err
 	}
-	*f = File{h, size, number}
+	*f = File{handle: h, size: size, number: number, of: of}
+	if format.Mark != "" {
+		f.mark, _ = disk.OpenMark(folder, format.Mark) // without one less is detected
+	}
+	f.note()
 	return nil
+}
+
+// identity distinguishes a file from others by its first frame.
+func identity(frame []byte) [16]byte {
+	sum := sha256.Sum256(frame)
+	return [16]byte(sum[:16])
+}
+
+// note writes to the mark what is durable. A mark that cannot be written stays behind.
+func (f *File) note() {
+	if f.mark != nil && f.mark.Note(disk.Extent{Of: f.of, Offset: uint64(f.size), Count: uint64(f.number)}) != nil { //nolint:gosec // not negative
+		f.unmark()
+	}
+}
+
+func (f *File) unmark() {
+	if f.mark != nil {
+		_ = f.mark.Close() // it was not synced either
+		f.mark = nil
+	}
 }
 
 // Append makes frames durable. If that fails, the file is given up.
@@ -89,6 +119,7 @@ func (f *File) Append(frames ...[]byte) error {
 		return errors.Join(err, f.Close())
 	}
 	f.size, f.number = size, number
+	f.note()
 	return nil
 }
 
@@ -97,6 +128,7 @@ func (f *File) Close() error {
 	if f.handle == nil {
 		return nil
 	}
+	f.unmark()
 	h := f.handle
 	f.handle = nil
 	return h.Close()

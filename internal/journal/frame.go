@@ -27,6 +27,9 @@ type Format struct {
 	// Full is the size from which a payload gets no more records, and MaxPayload the maximum size: that plus one
 	// record. Both are in bytes.
 	Full, MaxPayload int
+	// Mark is the name of the disk.Mark of a file made by Replace; "" for none. The first frame must differ from those of
+	// all other files. A file that ends before its Mark is a Damage.
+	Mark string
 	// WellFormed reports whether a payload consists of complete records of the owner.
 	WellFormed func(payload []byte) bool
 }
@@ -128,5 +131,6 @@ var (
 	errVersion = errors.New("corrupt version")
 	errMiddle  = errors.New("a frame cannot be read, and a later one can")
 	errSearch  = errors.New("a frame cannot be read, and the search for later ones takes too long")
+	errShort   = errors.New("the file ends before what was synced")
 	errLong    = errors.New("more bytes than a frame can have, and none can be read")
 )

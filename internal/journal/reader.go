@@ -12,6 +12,12 @@ import (
 // returns. The error is that of do or of the disk, fs.ErrNotExist if there is no file, or a *Damage if the rest of the
 // file cannot be the result of a crash.
 func (f Format) Read(folder fs.FS, name string, do func(frame []byte, number uint32) error) (err error) {
+	var synced disk.Extent
+	if f.Mark != "" {
+		if synced, err = disk.ReadMark(folder, f.Mark); err != nil {
+			return err
+		}
+	}
 	file, err := disk.OpenReading(folder, name)
 	if err != nil {
 		return err
@@ -27,7 +33,13 @@ func (f Format) Read(folder fs.FS, name string, do func(frame []byte, number uin
 			return err
 		}
 		if frame == nil {
-			return r.tail()
+			if err = r.tail(); err == nil && r.of == synced.Of && uint64(r.number) < synced.Count {
+				err = &Damage{r.offset, fmt.Errorf("%w: %d frames are missing", errShort, synced.Count-uint64(r.number))}
+			}
+			return err
+		}
+		if r.number == 1 {
+			r.of = identity(frame)
 		}
 		if err := do(frame, r.number); err != nil {
 			return err
@@ -43,6 +55,7 @@ type reader struct {
 
 	offset int64  // where the next frame begins
 	number uint32 // of the last one
+	of     [16]byte
 
 	window []byte
 	from   int64 // offset of the window
