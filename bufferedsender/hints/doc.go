@@ -34,7 +34,7 @@
 //
 // # Limits
 //
-// An empty folder is an empty set, even if a volume is not mounted. Damage to a record that no Sync has waited for looks
-// like a crash, and loses its keys. The file has the keys unencrypted; only its owner can read it. DESIGN.md in this
-// folder has the argument about crashes.
+// An empty folder is an empty set, even if a volume is not mounted. Damage to a record that no Sync has waited for
+// looks like a crash, and loses its keys. The file has the keys unencrypted; only its owner can read it. DESIGN.md in
+// this folder has the argument about crashes.
 package hints

@@ -199,8 +199,8 @@ func (s *Set) snapshot() []part {
 // writeSnapshot writes the first frames of a file. The last of them marks the end of the snapshot.
 func writeSnapshot(put func(frame []byte), parts []part) {
 	var f operations
-	f.name = rand.Text() // makes the file unique, for its mark; it has no operations
-	_ = f.Put(&format, appendOp(f.Room(&format), opName, f.name))
+	f.name = rand.Text()                                          // makes the file unique, for its mark; it has no operations
+	_ = f.Put(&format, appendOp(f.Room(&format), opName, f.name)) // the frame has room
 	flush := func() {
 		for _, frame := range f.Sealed {
 			put(frame)

@@ -53,8 +53,8 @@ func LockFolder(path, name string) (d Folder, release func() error, err error) {
 }
 
 // OpenLocked calls Open, then LockFolder, then open; if open fails, it gives the lock back and returns the error. If
-// another owner holds the lock, the error has taken in its chain. If the directory is removed and made again, creating a
-// file locks the new one; the error is a *LockedError if another owner holds it.
+// another owner holds the lock, the error has taken in its chain. If the directory is removed and made again, creating
+// a file locks the new one; the error is a *LockedError if another owner holds it.
 func OpenLocked(path, name string, taken error, open func(Folder) error) (release func() error, err error) {
 	if _, err := Open(path); err != nil { // makes it
 		return nil, err

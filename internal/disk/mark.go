@@ -18,14 +18,13 @@ type Extent struct {
 }
 
 // Mark is a small file with the Extent of a log. A crash can shorten a log only behind what was synced, so a log that
-// ends before its Mark has lost durable data, by a bad copy, an incomplete restore, or a disk that lies about syncs. Such
-// a log would otherwise look like one with a torn end.
+// ends before its Mark has lost durable data, by a bad copy, an incomplete restore, or a disk that lies about syncs. It
+// would otherwise look like a log with a torn end.
 //
 // Note is called after each sync of the log, and is one write into one sector that is not synced itself. After a crash
 // of the machine the Mark may be older than the log, by some half a minute, or absent; then a shorter loss is not
 // detected. It is never newer, because it is written after the sync has returned: a Mark that is ahead proves loss.
-// A directory that was restored as a whole has the Mark of its log, so that nothing is detected. The owner clears the
-// Mark before it replaces a log by one whose Of is the same.
+// A directory that was restored as a whole has the Mark of its log, so that nothing is detected.
 //
 // Not safe for concurrent use.
 type Mark struct{ area Area }
@@ -85,14 +84,6 @@ func (m *Mark) Note(e Extent) error {
 	}
 	_, err := m.area.WriteAt(le.AppendUint32(b, crc32.Checksum(b, castagnoli)), 0)
 	return err
-}
-
-// Clear removes the content, durably.
-func (m *Mark) Clear() error {
-	if _, err := m.area.WriteAt(make([]byte, markSize), 0); err != nil {
-		return err
-	}
-	return m.area.Sync()
 }
 
 // Close closes the file.

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/http"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -109,7 +108,8 @@ func (r *runner) patientlyFor(ctx context.Context, total, limit time.Duration, f
 }
 
 // passing is an error of a call of the service that may succeed later: a 503, a 429, a broken connection. The client
-// repeats calls for a few seconds, or not at all if its user has turned that off; an hour's work must not end with them.
+// repeats calls for a few seconds, or not at all if its user has turned that off. An hour's work must not end with
+// them.
 type passing struct{ error }
 
 func (p passing) Unwrap() error { return p.error }
@@ -117,7 +117,7 @@ func (p passing) Unwrap() error { return p.error }
 // passes makes an error of the service a passing one if it may be that. A 409 is none: the caller must look.
 func passes(err error) error {
 	d, status := retry.ForError(err)
-	if d.Verdict != retry.Retry || status == http.StatusConflict || errors.Is(err, errStopped) {
+	if d.Verdict != retry.Retry || status == 409 || errors.Is(err, errStopped) {
 		return err
 	}
 	return passing{err}
