@@ -57,6 +57,7 @@ func (l *loop) ask(k kind, timeout time.Duration, f func(ctx context.Context) (t
 
 // end waits for all running work, which may be abandoned, and closes the connection for leases.
 func (l *loop) end() {
+	defer l.hub.exit(l.r.table.Queue)
 	ctx, cancel := context.WithTimeout(context.Background(), abandonAfter) // long enough for calls that hang to be abandoned
 	defer cancel()
 	if _, abandoned := bounded(ctx, func() struct{} {

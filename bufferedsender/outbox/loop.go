@@ -21,6 +21,7 @@ const (
 // most one for each kind of work, and posts its results to inbox.
 type loop struct {
 	r        *Relay
+	hub      *hub
 	desk     *desk
 	holds    *holds
 	progress progress
@@ -65,7 +66,7 @@ type ending struct {
 
 func newLoop(r *Relay) *loop {
 	l := &loop{
-		r: r, stats: r.Stats(), desk: newDesk(r.opts.Export != nil), holds: &holds{terms: &r.terms, unknownWait: max(r.info.UnknownWait, 0)},
+		r: r, hub: enter(r), stats: r.Stats(), desk: newDesk(r.opts.Export != nil), holds: &holds{terms: &r.terms, unknownWait: max(r.info.UnknownWait, 0)},
 		progress: progress{most: firstRead}, inbox: inbox{signal: make(chan struct{}, 1)},
 		read: newReading(r.table), finish: newFinishes(r.table, r.opts.SeqField != ""), leases: newLeasing(r),
 	}
@@ -101,7 +102,7 @@ func (l *loop) run(ctx context.Context) error {
 			if !open {
 				wake, l.r.opts.Wake, l.r.opts.idlePoll = nil, nil, l.r.opts.Poll // no more notifications will come
 			}
-			l.progress.wokenAt = time.Now()
+			l.progress.wokenAt, l.progress.past = time.Now(), l.hub.looks.begun()
 			l.jobs[kindRead].retry.At = l.progress.wokenAt
 		case <-done:
 			done = nil

@@ -24,25 +24,35 @@ func (l *loop) beginRead(now time.Time) {
 	mask, gens := l.holds.mask(), l.holds.gens
 	count, bytes := min(l.room(), c.most), min(maxReadBytes, l.r.opts.maxBytes-l.desk.size())
 	inHand, file := len(l.desk.seqs), l.r.file
+	since := now.Add(-l.r.opts.Poll / 2)
 	l.desk.reads++
 	l.ask(kindRead, statement, func(ctx context.Context) func() {
 		var a answer
-		err := sqlkit.OnConn(ctx, l.r.db, func(conn *sql.Conn) (err error) {
+		err := func() error {
 			if err := file.check(); err != nil {
 				return err
 			}
-			from, news, err := c.floor.rise(ctx, conn, l.read, slices.Max(c.seen[:]))
+			seen, err := l.hub.look(ctx, l.read, c.past, since)
+			if err != nil {
+				return err
+			}
+			c.past, c.began = seen.n, seen.began
+			from, news, err := c.floor.rise(ctx, l.r.db, l.read, seen, slices.Max(c.seen[:]))
 			if err != nil || c.floor.another != "" || !news && c.dry && !c.full {
 				return err
 			}
 			if c.back(from) {
 				count += inHand
 			}
-			return steered(ctx, conn, l.r.table.data, func() (err error) {
-				a, err = l.read.read(ctx, conn, mask, c.after, c.seen, count, bytes)
-				return err
+			err = sqlkit.OnConn(ctx, l.r.db, func(conn *sql.Conn) error {
+				return steered(ctx, conn, l.r.table.data, func() (err error) {
+					a, err = l.read.read(ctx, conn, mask, c.after, c.seen, count, bytes)
+					return err
+				})
 			})
-		})
+			c.past = l.hub.looks.begun() // the rows have numbers above those of earlier looks
+			return err
+		}()
 		return func() { l.readDone(a, err, &c, gens) }
 	}, func(err error) { l.readDone(answer{}, err, nil, gens) })
 }
@@ -73,7 +83,7 @@ func (l *loop) readDone(a answer, err error, was *progress, gens [ranges]uint32)
 	fresh, late := l.desk.take(a.rows, &gens, was.known)
 	l.stats.Read += int64(fresh)
 	l.stats.Late += int64(late)
-	l.jobs[kindRead].retry.At = l.progress.done(&a, was.floor, fresh > 0, now, &l.r.opts)
+	l.jobs[kindRead].retry.At = l.progress.done(&a, was, fresh > 0, now, &l.r.opts)
 }
 
 // readAgain reads from the beginning, because rows were skipped.

@@ -29,7 +29,7 @@ func (l *loop) begun(server, how string, now time.Time) {
 		}
 	}
 	l.holds.withdraw = true
-	l.progress = progress{most: firstRead, life: l.progress.life + 1, floor: floor{server: server}, wokenAt: now}
+	l.progress = progress{most: firstRead, life: l.progress.life + 1, past: l.hub.looks.begun(), floor: floor{server: server}, wokenAt: now}
 	l.back.quiet, l.back.renewals = now.Add(l.r.terms.Margin), 0
 	l.jobs[kindTick].retry.At, l.jobs[kindRead].retry.At = now, now
 	if l.desk.loads {

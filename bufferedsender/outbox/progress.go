@@ -12,7 +12,8 @@ type progress struct {
 	full        bool           // a full pass is running
 	dry         bool           // the last read has read all rows that there were
 	most        int            // rows per read: fewer if they are large
-	began       time.Time
+	past        uint64         // looks up to this number are over: they were used, or rows or notifications came after them
+	began       time.Time      // start of the read; of a copy, of its look
 	fullAt      time.Time
 	wokenAt     time.Time // or when a read has found something
 }
@@ -34,8 +35,11 @@ func (p *progress) begin(now time.Time, fullPass time.Duration) progress {
 	return was
 }
 
-// done takes over the result of a read, fresh if it had new rows, and returns when the next read is due.
-func (p *progress) done(a *answer, rose floor, fresh bool, now time.Time, o *RelayOptions) time.Time {
+// done takes over the result of a read, fresh if it had new rows, and returns when the next read is due: counted from
+// the look, so that relays which used the same one meet again. was is the reader's copy.
+func (p *progress) done(a *answer, was *progress, fresh bool, now time.Time, o *RelayOptions) time.Time {
+	rose := was.floor
+	p.past = max(p.past, was.past)
 	switch {
 	case a.bytes >= maxReadBytes/2: // rows that did not fit were sent for nothing
 		p.most = max(1, len(a.rows)*3/4)
@@ -60,7 +64,10 @@ func (p *progress) done(a *answer, rose floor, fresh bool, now time.Time, o *Rel
 		return now
 	}
 	p.full, p.known = false, [classes]int64{}
-	at := now.Add(p.pollAfter(now, o))
+	at := was.began.Add(p.pollAfter(now, o))
+	if !at.After(now) {
+		at = now.Add(p.pollAfter(now, o))
+	}
 	switch {
 	case woken || p.restart:
 		return now

@@ -21,12 +21,12 @@ func TestAReadGoesOnFromTheLastLookAndBackToWhatHasEnded(t *testing.T) {
 	was := p.begin(now, time.Hour)
 	require.Zero(t, was.after)
 	open := map[string]int64{"a": 5}
-	due := p.done(&answer{last: numbers(9), more: true, rows: make([]row, 9)}, floor{last: 30, open: open}, true, now, polls)
+	due := p.done(&answer{last: numbers(9), more: true, rows: make([]row, 9)}, &progress{floor: floor{last: 30, open: open}}, true, now, polls)
 	require.Equal(t, now, due, "there is more")
 	was = p.begin(now, time.Hour)
 	require.Equal(t, numbers(9), was.after)
 	require.False(t, was.back(30))
-	due = p.done(&answer{last: numbers(20)}, floor{last: 30, open: open}, false, now, polls)
+	due = p.done(&answer{last: numbers(20)}, &progress{floor: floor{last: 30, open: open}}, false, now, polls)
 	require.Equal(t, now.Add(time.Second), due)
 	require.True(t, p.dry)
 	was = p.begin(now, time.Hour)
@@ -61,16 +61,16 @@ func TestAFloorKnowsWhatATransactionMayHold(t *testing.T) {
 func TestAFullPassKnowsWhatItShouldNotFind(t *testing.T) {
 	now := time.Now()
 	p := progress{most: 10, fullAt: now.Add(time.Minute), after: numbers(7), seen: numbers(7), floor: floor{last: 7}}
-	require.Equal(t, now.Add(time.Minute), p.done(&answer{last: numbers(7)}, floor{last: 7}, false, now, &RelayOptions{Poll: time.Hour}), "it is not late")
+	require.Equal(t, now.Add(time.Minute), p.done(&answer{last: numbers(7)}, &progress{floor: floor{last: 7}}, false, now, &RelayOptions{Poll: time.Hour}), "it is not late")
 	now = now.Add(time.Minute)
 	was := p.begin(now, time.Minute)
 	require.Zero(t, was.after)
 	require.EqualValues(t, 7, was.known[0])
-	p.done(&answer{last: numbers(3), more: true, rows: make([]row, 3)}, floor{last: 7}, false, now, polls)
+	p.done(&answer{last: numbers(3), more: true, rows: make([]row, 3)}, &progress{floor: floor{last: 7}}, false, now, polls)
 	was = p.begin(now, time.Minute)
 	require.Equal(t, numbers(3), was.after)
 	require.EqualValues(t, 7, was.known[0], "it goes on")
-	p.done(&answer{last: numbers(7)}, floor{last: 7}, false, now, polls)
+	p.done(&answer{last: numbers(7)}, &progress{floor: floor{last: 7}}, false, now, polls)
 	require.Zero(t, p.begin(now, time.Minute).known, "it has ended")
 }
 
@@ -79,7 +79,7 @@ func TestANewRangeIsReadFromTheBeginningAlsoIfItComesDuringARead(t *testing.T) {
 	p := progress{most: 10, fullAt: now.Add(time.Hour), after: numbers(7), seen: numbers(7), dry: true}
 	p.begin(now, time.Hour)
 	p.restart = true
-	require.Equal(t, now, p.done(&answer{last: numbers(9)}, floor{last: 9}, true, now, polls), "at once")
+	require.Equal(t, now, p.done(&answer{last: numbers(9)}, &progress{floor: floor{last: 9}}, true, now, polls), "at once")
 	require.False(t, p.dry)
 	was := p.begin(now, time.Hour)
 	require.Zero(t, was.after)
@@ -93,18 +93,18 @@ func TestOneWhoIsWokenDuringAReadReadsAgain(t *testing.T) {
 	p.begin(now, time.Hour)
 	p.wokenAt = now.Add(time.Millisecond)
 	later := now.Add(time.Second)
-	require.Equal(t, later, p.done(&answer{}, floor{}, false, later, polls))
+	require.Equal(t, later, p.done(&answer{}, new(progress), false, later, polls))
 }
 
 func TestTheSizeOfRowsDecidesHowManyAReadAsksFor(t *testing.T) {
 	now := time.Now()
 	p := progress{most: firstRead}
-	p.done(&answer{more: true}, floor{}, false, now, polls)
+	p.done(&answer{more: true}, new(progress), false, now, polls)
 	require.Equal(t, 2*firstRead, p.most)
-	p.done(&answer{more: true, bytes: maxReadBytes, rows: make([]row, 8)}, floor{}, false, now, polls)
+	p.done(&answer{more: true, bytes: maxReadBytes, rows: make([]row, 8)}, new(progress), false, now, polls)
 	require.Equal(t, 6, p.most)
 	for range 20 {
-		p.done(&answer{more: true}, floor{}, false, now, polls)
+		p.done(&answer{more: true}, new(progress), false, now, polls)
 	}
 	require.Equal(t, maxRead, p.most)
 }

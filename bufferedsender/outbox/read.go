@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
@@ -219,43 +220,58 @@ func (f *floor) of(server string) {
 	f.server = server
 }
 
-// rise returns the number above which rows can have appeared since the last call; news is false if there are none. read
-// is the highest number that was read. If the identity differs, or the sequence is below known numbers, floor.another
-// is set and the results do not matter.
-func (f *floor) rise(ctx context.Context, db Queryer, q *reading, read int64) (from int64, news bool, err error) {
-	server, last, err := q.watermark(ctx, db)
-	if err != nil {
-		return 0, true, err
+// look is what the database says about the rows of all queues: the last number, and the transactions that wrote after it
+// was read. If the number stays the same and nobody wrote, the list stays too: numbers of later ones are above.
+type look struct {
+	n       uint64
+	began   time.Time
+	server  string // that gave the number
+	lists   string // and the list
+	last    int64
+	writers map[string]bool // whether each is prepared
+}
+
+// look reads the last number, and the writers if there may be any. was is the look before.
+func (q *reading) look(ctx context.Context, db Queryer, was look) (l look, err error) {
+	if l.server, l.last, err = q.watermark(ctx, db); err != nil {
+		return l, err
 	}
+	l.lists, l.writers = l.server, was.writers
+	if q.writers == "" || l.last == was.last && l.server == was.lists && l.server == was.server && len(was.writers) == 0 {
+		return l, nil
+	}
+	l.writers = make(map[string]bool)
+	err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
+		var name string
+		var prepared, is bool
+		err := rows.Scan(&l.lists, &name, &prepared, &is)
+		if is {
+			l.writers[name] = l.writers[name] || prepared
+		}
+		return err
+	}, q.writers)
+	return l, err
+}
+
+// rise returns the number above which rows can have appeared since the last look; news is false if there are none. read
+// is the highest number that was read before this look. If the identity differs, or the sequence is below known numbers,
+// floor.another is set and the results do not matter. db is asked only then, and at the first look.
+func (f *floor) rise(ctx context.Context, db Queryer, q *reading, l look, read int64) (from int64, news bool, err error) {
 	unknown := f.server == ""
-	f.of(server)
-	if f.another == "" && last < max(f.last, read) {
-		f.another = fmt.Sprintf("its sequence says %d after %d", last, max(f.last, read))
+	f.of(l.server)
+	if f.another == "" && l.last < max(f.last, read) {
+		f.another = fmt.Sprintf("its sequence says %d after %d", l.last, max(f.last, read))
 	}
 	if f.another != "" || unknown {
 		if err := q.compare(ctx, db); err != nil || f.another != "" {
 			return 0, true, err
 		}
 	}
-	from, news = f.last, last != f.last
-	if q.writers == "" || !news && len(f.open) == 0 {
-		f.last = last
-		return from, news, nil
+	if f.of(l.lists); f.another != "" {
+		return 0, true, nil
 	}
-	writers := make(map[string]bool) // whether each is prepared
-	err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
-		var server, name string
-		var prepared, is bool
-		err := rows.Scan(&server, &name, &prepared, &is)
-		if f.of(server); is {
-			writers[name] = writers[name] || prepared
-		}
-		return err
-	}, q.writers)
-	if err != nil || f.another != "" {
-		return 0, true, err
-	}
-	from, ended := f.list(last, writers)
+	news = l.last != f.last
+	from, ended := f.list(l.last, l.writers)
 	return from, news || ended, nil
 }
 

@@ -202,10 +202,14 @@ func TestEveryRowIsReadByThePollAfterItsCommit(t *testing.T) {
 		require.NoError(t, err, "seed %d", seed)
 	}
 	q, p, n := newReading(r.table), progress{most: 3, fullAt: time.Now().Add(time.Hour)}, 0
+	var seen look
 	poll := func() {
 		for more := true; more; {
 			was := p.begin(time.Now(), time.Hour)
-			from, _, err := was.floor.rise(ctx, r.db, q, slices.Max(was.seen[:]))
+			var err error
+			seen, err = q.look(ctx, r.db, seen)
+			require.NoError(t, err)
+			from, _, err := was.floor.rise(ctx, r.db, q, seen, slices.Max(was.seen[:]))
 			require.NoError(t, err)
 			count := 3
 			if was.back(from) {
@@ -216,7 +220,7 @@ func TestEveryRowIsReadByThePollAfterItsCommit(t *testing.T) {
 			for _, row := range a.rows {
 				read[row.key] = true
 			}
-			p.done(&a, was.floor, len(a.rows) > 0, time.Now(), polls)
+			p.done(&a, &was, len(a.rows) > 0, time.Now(), polls)
 			more = a.more
 		}
 	}

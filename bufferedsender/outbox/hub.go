@@ -1,0 +1,164 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
+)
+
+// hub is what the running relays of one process share if they have the same *sql.DB and prefix: polls cost the same for
+// one queue and for many. It decides nothing. Two relays of one queue have two hubs.
+type hub struct {
+	key   hubKey
+	looks shared[look]
+
+	mu      sync.Mutex
+	members []string // queues of the relays
+}
+
+// hubKey is the tables that a hub is about.
+type hubKey struct {
+	db      *sql.DB
+	dialect Dialect
+	prefix  string
+}
+
+// hubs are those of this process.
+var hubs struct {
+	sync.Mutex
+
+	all map[hubKey][]*hub
+}
+
+// enter returns the hub of a relay that starts.
+func enter(r *Relay) *hub {
+	key := hubKey{r.db, r.table.Dialect, r.table.prefix()}
+	hubs.Lock()
+	defer hubs.Unlock()
+	for _, h := range hubs.all[key] {
+		if h.add(r.table.Queue) {
+			return h
+		}
+	}
+	h := &hub{key: key, members: []string{r.table.Queue}}
+	if hubs.all == nil {
+		hubs.all = make(map[hubKey][]*hub)
+	}
+	hubs.all[key] = append(hubs.all[key], h)
+	return h
+}
+
+func (h *hub) add(queue string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if slices.Contains(h.members, queue) {
+		return false
+	}
+	h.members = append(h.members, queue)
+	return true
+}
+
+// exit removes a relay that ends.
+func (h *hub) exit(queue string) {
+	hubs.Lock()
+	defer hubs.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.members = slices.DeleteFunc(h.members, func(q string) bool { return q == queue })
+	if len(h.members) > 0 {
+		return
+	}
+	if hubs.all[h.key] = slices.DeleteFunc(hubs.all[h.key], func(other *hub) bool { return other == h }); len(hubs.all[h.key]) == 0 {
+		delete(hubs.all, h.key)
+	}
+}
+
+// look returns a look with a number above after that began since then.
+func (h *hub) look(ctx context.Context, q *reading, after uint64, since time.Time) (look, error) {
+	return h.looks.get(ctx, after, since, func(c *call[look]) error {
+		return sqlkit.OnConn(c.ctx, h.key.db, func(conn *sql.Conn) (err error) {
+			c.result, err = q.look(c.ctx, conn, c.last)
+			c.result.began, c.result.n = c.began, c.n
+			return err
+		})
+	})
+}
+
+// shared is a call of the database whose result serves several relays. One of those that need a newer result makes the
+// call, the others wait for it. Calls are numbered: times may be equal.
+type shared[T any] struct {
+	mu      sync.Mutex
+	n       uint64   // number of the last call that began
+	last    *call[T] // the last one that succeeded; nil: none
+	running *call[T] // nil: none
+}
+
+// call is one call. Only the goroutine that makes it writes to it, until done is closed.
+type call[T any] struct {
+	n      uint64
+	began  time.Time
+	ctx    context.Context //nolint:containedctx // of the relay that makes it
+	last   T               // result of the call before
+	result T
+	err    error
+	done   chan struct{}
+}
+
+// begun returns the number of the last call that has begun: a call with a higher number begins after now.
+func (s *shared[T]) begun() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.n
+}
+
+// get returns the result of a call with a number above after that began since then, or calls do. A failure is one of all
+// relays that wait; if the relay that made the call ends, or abandons it, another one calls.
+func (s *shared[T]) get(ctx context.Context, after uint64, since time.Time, do func(c *call[T]) error) (result T, err error) {
+	serves := func(c *call[T]) bool { return c.n > after && !c.began.Before(since) }
+	for {
+		s.mu.Lock()
+		if c := s.last; c != nil && serves(c) {
+			s.mu.Unlock()
+			return c.result, nil
+		}
+		c := s.running
+		if c == nil || c.ctx.Err() != nil {
+			s.n++
+			c = &call[T]{n: s.n, began: time.Now(), ctx: ctx, done: make(chan struct{})}
+			if s.last != nil {
+				c.last = s.last.result
+			}
+			s.running = c
+			s.mu.Unlock()
+			c.err = do(c)
+			s.ended(c)
+			return c.result, c.err
+		}
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return result, ctx.Err()
+		case <-c.ctx.Done():
+		case <-c.done:
+			if c.err != nil && c.ctx.Err() == nil && serves(c) {
+				return result, c.err
+			}
+		}
+	}
+}
+
+// ended records the result of a call. The result of one that another call has replaced is only that of its relay.
+func (s *shared[T]) ended(c *call[T]) {
+	s.mu.Lock()
+	if s.running == c {
+		if s.running = nil; c.err == nil {
+			s.last = c
+		}
+	}
+	s.mu.Unlock()
+	close(c.done)
+}
