@@ -90,7 +90,8 @@ var (
 )
 
 // Error returns the service's message, then the operation, the status, the code and the request id, then the hint. It
-// is one line, and contains neither credentials nor parts of the request's body.
+// is one line, and contains neither credentials nor parts of the request's body. Where the service quotes a secret of
+// the request, *** stands for it.
 func (e *Error) Error() string {
 	text := e.text(call{operation: e.Operation, index: e.IndexName}.String() + ": ")
 	if e.Hint != "" {

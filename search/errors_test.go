@@ -148,7 +148,7 @@ func TestErrorHasNoCredentialThatAGatewayQuotes(t *testing.T) {
 	}}))
 	require.NoError(t, err)
 	_, err = client.DocumentCount(t.Context(), nil)
-	assert.ErrorContains(t, err, "refused: Api-Key: REDACTED, X-Request: /indexes")
+	assert.ErrorContains(t, err, "refused: Api-Key: ***, X-Request: /indexes")
 	var azure *azcore.ResponseError
 	require.ErrorAs(t, err, &azure)
 	assert.NotContains(t, err.Error()+azure.Error(), key)

@@ -122,12 +122,13 @@ func (c *KnowledgeBaseClient) RetrieveStream(ctx context.Context, request knowle
 			yield(nil, err)
 			return
 		}
-		err = c.events(ctx, call, resp, yield)
+		err = c.events(ctx, call, resp, sent(resp.Request), yield)
 	}
 }
 
-// events yields the events of a reply up to the last one, and returns the error that it yielded.
-func (c *KnowledgeBaseClient) events(ctx context.Context, call call, resp *http.Response, yield func(knowledge.Event, error) bool) error {
+// events yields the events of a reply up to the last one, and returns the error that it yielded. An error does not
+// contain secrets.
+func (c *KnowledgeBaseClient) events(ctx context.Context, call call, resp *http.Response, secrets []string, yield func(knowledge.Event, error) bool) error {
 	defer func() { _ = resp.Body.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = resp.Body.Close() }) // unblocks the read, even if the transport ignores ctx
 	defer stop()
@@ -146,6 +147,8 @@ func (c *KnowledgeBaseClient) events(ctx context.Context, call call, resp *http.
 			err = call.wrap(malformed(err, resp))
 		default:
 			if failed, is := event.(knowledge.Failed); is {
+				failed.Error.Message = withoutSent(failed.Error.Message, secrets)
+				event = failed
 				err = call.wrap(fmt.Errorf("the service ended the stream: %s (%s, request id %s)", oneLine(failed.Error.Message), failed.Error.Code, requestID(resp)))
 			}
 		}

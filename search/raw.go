@@ -63,5 +63,6 @@ func (c *Client) postBatch(ctx context.Context, body io.ReadSeekCloser, call cal
 	if err != nil {
 		return result, call.wrap(fmt.Errorf("%w (HTTP %d, request id %s)", err, resp.StatusCode, result.RequestID))
 	}
+	hideSent(result.Results, resp.Request)
 	return result, nil
 }

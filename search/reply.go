@@ -57,25 +57,8 @@ func (g replyGuard) Do(req *http.Request) (*http.Response, error) {
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
 	_ = resp.Body.Close()
-	resp.Body = io.NopCloser(bytes.NewReader(unquoted(body, req.Header)))
+	resp.Body = io.NopCloser(bytes.NewReader(bodyWithoutSent(body, sent(req))))
 	return resp, nil
-}
-
-// unquoted removes the credentials of the request from the body of an error, because some gateways quote its headers.
-// Values shorter than any credential of the service are kept, because they may be words of the explanation.
-func unquoted(body []byte, sent http.Header) []byte {
-	const short = 16
-	for name, values := range sent {
-		for _, value := range values {
-			if scheme, token, ok := strings.Cut(value, " "); ok && strings.EqualFold(scheme, "bearer") {
-				value = token
-			}
-			if secret(name) && len(value) >= short {
-				body = bytes.ReplaceAll(body, []byte(value), []byte("REDACTED"))
-			}
-		}
-	}
-	return body
 }
 
 // send sends req and returns a reply that comes from the place of req. Its Body, Header and Request are not nil.

@@ -114,6 +114,48 @@ func quote(text string) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
+// Secrets returns the values that Redact hides in JSON, decoded, and the secret parts of connection strings and URLs
+// among them.
+func Secrets(b []byte) (all []string) {
+	collectSecrets(&all, "", bytes.TrimSpace(b), false)
+	return all
+}
+
+// collectSecrets appends the secrets in the value of the member name. every means that all strings in it are some.
+func collectSecrets(all *[]string, name string, b []byte, every bool) {
+	every = every || SecretObject(name) || Secret(name)
+	switch {
+	case len(b) == 0:
+	case b[0] == '{':
+		_ = EachMember(b, func(quoted, value []byte) bool {
+			member, _ := Unquote(quoted)
+			collectSecrets(all, member, value, every)
+			return true
+		})
+	case b[0] == '[':
+		for i := Space(b, 1); i < len(b) && b[i] != ']'; {
+			end := ValueEnd(b, i)
+			if end < 0 {
+				return
+			}
+			collectSecrets(all, name, b[i:end], every)
+			if i = Space(b, end); i < len(b) && b[i] == ',' {
+				i = Space(b, i+1)
+			}
+		}
+	case b[0] == '"':
+		text, _ := Unquote(b)
+		if every || Address(name) && hostOf(text) != text || Text(Location(text)) != text {
+			*all = append(*all, text)
+		}
+		for _, pattern := range []*regexp.Regexp{userInfo, parameter, part} {
+			for _, found := range pattern.FindAllStringSubmatch(text, -1) {
+				*all = append(*all, strings.TrimSuffix(strings.TrimPrefix(found[0], found[1]), "@"))
+			}
+		}
+	}
+}
+
 var (
 	anyURL   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://\S*$`)
 	userInfo = regexp.MustCompile(`(://)[^/?#\s"'<>]*@`)
