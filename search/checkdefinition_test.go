@@ -165,6 +165,22 @@ func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 		"a context of nothing": {func(c *chunking, _ *search.Definitions) {
 			changeSkill(c, 2, func(s *skills.KeyPhraseExtraction) { s.Context = "/document/pages/*/parts/*" })
 		}, search.CheckReference, "skills/phrases.context", "no skill writes /document/pages/*/parts/*", false},
+		"an input without a name": {func(c *chunking, _ *search.Definitions) {
+			changeSkill(c, 0, func(s *split) { s.Inputs[0].Name = "" })
+		}, search.CheckValue, "skills/split.inputs/#1.name", "set it", false},
+		"an output without a name": {func(c *chunking, _ *search.Definitions) {
+			changeSkill(c, 3, func(s *skills.Conditional) { s.Outputs[0].Name = "" })
+		}, search.CheckValue, "skills/conditional.outputs/#1.name", "set it", false},
+		"a projection without a name": {func(c *chunking, _ *search.Definitions) { c.selector().Mappings[0].Name = "" }, search.CheckValue, "indexProjections.selectors/chunks.mappings/#1.name", "set it", false},
+		"an encryption without a key": {func(c *chunking, _ *search.Definitions) {
+			c.skillset.EncryptionKey = &models.EncryptionKey{KeyVaultURI: "https://v.example"}
+		}, search.CheckValue, "encryptionKey.keyVaultKeyName", "set it", false},
+		"an encryption without a vault": {func(c *chunking, _ *search.Definitions) {
+			c.source.EncryptionKey = &models.EncryptionKey{KeyVaultKeyName: "k", AccessCredentials: &models.ApplicationCredentials{ApplicationID: "a"}}
+		}, search.CheckValue, "encryptionKey.keyVaultUri", "set it", false},
+		"an encryption for nobody": {func(c *chunking, _ *search.Definitions) {
+			c.indexer.EncryptionKey = &models.EncryptionKey{KeyVaultKeyName: "k", KeyVaultURI: "https://v.example", AccessCredentials: &models.ApplicationCredentials{}}
+		}, search.CheckValue, "encryptionKey.accessCredentials.applicationId", "set it", false},
 		"two outputs at one path": {func(c *chunking, _ *search.Definitions) {
 			changeSkill(c, 3, func(s *skills.Conditional) { s.Outputs[0].TargetName = "pages" })
 		}, search.CheckDuplicate, "skills/conditional.outputs/output", `written by skill "split" already`, false},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -30,6 +31,7 @@ type indexer struct {
 		}
 	}
 	FieldMappings, OutputFieldMappings []mapping
+	EncryptionKey                      *encryptionKey
 }
 
 // Indexer returns the faults of an indexer, including those with respect to the definitions that it refers to.
@@ -39,6 +41,7 @@ func Indexer(definition json.RawMessage, others Others) (l faults, err error) {
 		return nil, err
 	}
 	l.name("Indexer", x.Name)
+	l.encryption(x.EncryptionKey)
 	l.needs([2]string{"dataSourceName", x.DataSourceName}, [2]string{"targetIndexName", x.TargetIndexName})
 	l.schedule(&x)
 	l.parameters(&x)
@@ -198,8 +201,12 @@ func (l *faults) projections(s skillset, tree tree, others Others) {
 			l.keys(path, p, fields)
 		}
 		seen := map[string]bool{}
-		for _, m := range p.Mappings {
+		for i, m := range p.Mappings {
 			at := path + ".mappings/" + m.Name
+			if m.Name == "" {
+				l.needs([2]string{path + ".mappings/#" + strconv.Itoa(i+1) + ".name", ""})
+				continue
+			}
 			if seen[strings.ToLower(m.Name)] {
 				l.add(Fault{Kind: Duplicate, Path: at, Have: m.Name, Problem: "two mappings fill this field", Fix: "leave one of them out"})
 			}

@@ -5,16 +5,18 @@ import (
 	"fmt"
 )
 
-// Index returns the faults of the name and of the key of an index. The rules of its fields are the emulator's.
+// Index returns the faults of the name, the key and the encryption of an index. The rules of its fields are the emulator's.
 func Index(definition json.RawMessage) (l faults, err error) {
 	var x struct {
-		Name   string
-		Fields []Field
+		Name          string
+		Fields        []Field
+		EncryptionKey *encryptionKey
 	}
 	if err := decode(definition, &x); err != nil {
 		return nil, err
 	}
 	l.name("Index", x.Name)
+	l.encryption(x.EncryptionKey)
 	keys := 0
 	for _, f := range x.Fields {
 		if f.Key {

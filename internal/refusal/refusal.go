@@ -145,6 +145,24 @@ func (l *faults) needs(members ...[2]string) {
 	}
 }
 
+// encryptionKey is a key of a vault. In previews it may instead be that of the service.
+type encryptionKey struct {
+	KeyVaultKeyName, KeyVaultURI string
+	IsServiceLevelKey            bool
+	AccessCredentials            *struct{ ApplicationID string }
+}
+
+// encryption checks that a key has the members that the specifications of all api-versions require.
+func (l *faults) encryption(key *encryptionKey) {
+	if key == nil || key.IsServiceLevelKey {
+		return
+	}
+	l.needs([2]string{"encryptionKey.keyVaultKeyName", key.KeyVaultKeyName}, [2]string{"encryptionKey.keyVaultUri", key.KeyVaultURI})
+	if key.AccessCredentials != nil {
+		l.needs([2]string{"encryptionKey.accessCredentials.applicationId", key.AccessCredentials.ApplicationID})
+	}
+}
+
 // among checks the value of a member that has only these values.
 func (l *faults) among(path, have string, values []string) {
 	if slices.Contains(values, have) {
@@ -174,7 +192,8 @@ type dataSource struct {
 		Type   string `json:"@odata.type"`
 		Column string `json:"softDeleteColumnName"`
 	} `json:"dataDeletionDetectionPolicy"`
-	Permissions []string `json:"indexerPermissionOptions"`
+	Permissions   []string `json:"indexerPermissionOptions"`
+	EncryptionKey *encryptionKey
 }
 
 // DataSource returns the faults of a data source.
@@ -184,6 +203,7 @@ func DataSource(definition json.RawMessage) (l faults, err error) {
 		return nil, err
 	}
 	l.name("Data source", s.Name)
+	l.encryption(s.EncryptionKey)
 	if !slices.Contains(types, s.Type) {
 		l.add(Fault{
 			Kind: Value, Path: "type", Have: s.Type, Want: strings.Join(types, ", "), Problem: fmt.Sprintf("got the type %q", s.Type),

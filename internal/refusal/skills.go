@@ -34,6 +34,7 @@ type skillset struct {
 	Name             string
 	Skills           []skill
 	IndexProjections struct{ Selectors []selector }
+	EncryptionKey    *encryptionKey
 }
 
 // Kinds of outputs.
@@ -93,6 +94,7 @@ func Skillset(definition json.RawMessage, others Others) (l faults, err error) {
 		return nil, err
 	}
 	l.name("Skillset", s.Name)
+	l.encryption(s.EncryptionKey)
 	complete(s.Skills)
 	tree := treeOf(s.Skills)
 	l.names(s.Skills)
@@ -129,8 +131,12 @@ func (l *faults) skill(i int, s *skill, tree tree) {
 	_, typ, _ := strings.Cut(s.Type, "#Microsoft.Skills.")
 	known := signatures[typ]
 	inputs, outputs := strings.Fields(known.inputs), strings.Fields(known.outputs)
-	for _, in := range s.Inputs {
+	for i, in := range s.Inputs {
 		at := path + ".inputs/" + in.Name
+		if in.Name == "" {
+			l.needs([2]string{path + ".inputs/#" + strconv.Itoa(i+1) + ".name", ""})
+			continue
+		}
 		if len(in.Inputs) > 0 && typ != "Util.ShaperSkill" { // recorded
 			l.add(Fault{
 				Kind: Value, Path: at, Problem: "only a Shaper takes inputs of inputs", Fix: "make the object with a Shaper, and take its output as the source",
@@ -144,7 +150,11 @@ func (l *faults) skill(i int, s *skill, tree tree) {
 			})
 		}
 	}
-	for _, out := range s.Outputs {
+	for i, out := range s.Outputs {
+		if out.Name == "" {
+			l.needs([2]string{path + ".outputs/#" + strconv.Itoa(i+1) + ".name", ""})
+			continue
+		}
 		if known.outputs != "" && !slices.Contains(outputs, out.Name) {
 			l.add(Fault{
 				Kind: Reference, Path: path + ".outputs/" + out.Name, Have: out.Name, Want: strings.Join(outputs, ", "),
