@@ -43,8 +43,8 @@ func decodeResults(body []byte) ([]models.IndexingResult, error) {
 	return *reply.Value, nil
 }
 
-// plainReply returns an error if a valid reply to a batch does not tell its results: if it has an error next to them,
-// or if a known member is there twice or its name is written in another case.
+// plainReply returns an error if a valid reply to a batch is ambiguous: if it has an error next to its results, or if a
+// known member is there twice or its name is written in another case.
 func plainReply(body []byte) error {
 	members, err := plainMembers(body, "value", "error")
 	if err != nil {

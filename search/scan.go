@@ -324,7 +324,7 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 	return found, s.complete(ctx, after, len(found))
 }
 
-// complete returns an error if an elevated page lacks documents, of which it has n from after to the last key.
+// complete returns an error if an elevated page lacks documents. It has n from after to the last key.
 func (s *scan) complete(ctx context.Context, after string, n int) error {
 	if !s.view.elevated || n == 0 && !s.done {
 		return nil

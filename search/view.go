@@ -80,8 +80,8 @@ func (c *Client) findView(ctx context.Context, call call) (_ *view, err error) {
 			"or set ClientOptions.AssumeWholeView if there are no permission filters: %w", ErrPartialView, conn.apiVersion, manageIndexes.role(), err))
 	}
 	// A proxy that removes the permissions from a definition goes unnoticed: the statistics count what it hides, but also,
-	// for minutes, what was deleted, so a difference is no reason to refuse. An elevated count would take a role that
-	// nobody needs where there are no permission filters.
+	// for minutes, what was deleted, so a difference must not refuse the work. An elevated count would take a role that is
+	// not required where there are no permission filters.
 	if !wholeindex.Trims(index) {
 		return &view{conn: c.conn, index: index}, nil
 	}

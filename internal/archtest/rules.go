@@ -182,7 +182,7 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/exit", Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/amount", May: []string{humanize}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/terminal", May: []string{isatty}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/connect", May: []string{cli, azcore, azid, "./search", "./search/searchtest", "./bufferedsender/tuning", "./cmd/azsearch/internal/exit", "./internal/sleep"}, Not: []string{sql}},
+	{Folder: "cmd/azsearch/internal/connect", May: []string{cli, azcore, azid, "./models", "./search", "./search/searchtest", "./bufferedsender/tuning", "./cmd/azsearch/internal/exit", "./internal/sleep"}, Not: []string{sql}},
 	// The database drivers, for all commands that open a database.
 	{Folder: "cmd/azsearch/internal/database", May: []string{pgx, modernc, "./bufferedsender/outbox"}, Not: []string{http}},
 	{Folder: "cmd/azsearch/internal/doctor", May: []string{"./cmd/azsearch/internal/amount", azcore, "./search", "./models", "./bufferedsender/queue", "./bufferedsender/outbox", "./cmd/azsearch/internal/keyrange", "./internal/sleep", humanize}, Not: []string{sql}},

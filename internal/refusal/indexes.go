@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Index returns the faults of the name, the key and the encryption of an index. The rules of its fields are the emulator's.
+// Index returns the faults of the name, the key and the encryption of an index. The rules of its fields are the
+// emulator's.
 func Index(definition json.RawMessage) (l faults, err error) {
 	var x struct {
 		Name          string

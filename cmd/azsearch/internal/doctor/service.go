@@ -256,7 +256,7 @@ func quotas(f *Findings, c *models.ServiceCounters) {
 	}
 }
 
-// index checks the definition of an index, of which s.Index may be an alias, and its usage of limits.
+// index checks the definition of an index and its usage of limits. s.Index may be an alias.
 func (s Service) index(ctx context.Context, f *Findings, index *models.SearchIndex, limits *models.ServiceLimits) {
 	client, err := s.Client.Client(s.Index)
 	if err == nil {
