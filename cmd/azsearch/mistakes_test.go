@@ -39,10 +39,21 @@ func TestMistakesAreAnsweredWithWhatToWriteInstead(t *testing.T) {
 		assert.Equal(t, c.code, got.code, c.args)
 		assert.Contains(t, got.stderr, c.says, c.args)
 	}
-	got := s.run("delete", "rooms", "-filter", "nofield lt 5")
-	assert.Equal(t, 3, got.code)
-	assert.Contains(t, got.stderr, "nofield")
-	assert.NotContains(t, got.stderr, "RowsOptions")
+	for _, c := range []struct{ filter, says string }{
+		{"starz lt 5", "the index has no field starz: did you mean stars?"},
+		{"name eq Loud", `text stands in single quotes, and the shell removes those around a word: -filter "name eq 'Loud'"`},
+		{"stars = 2", "write eq instead of ="},
+		{"name eq 'O'Brien'", "a quote inside it is doubled"},
+	} {
+		for _, command := range [][]string{{"delete", "rooms"}, {"search", "rooms"}, {"export", "rooms"}, {"copy", "rooms", "others"}} {
+			got := s.run(append(command, "-filter", c.filter)...)
+			assert.NotZero(t, got.code)
+			assert.Contains(t, got.stderr, c.says, "%v", command)
+			assert.NotContains(t, got.stderr, "RowsOptions")
+			assert.NotContains(t, got.stderr, "DeleteWhere")
+			assert.Equal(t, 1, strings.Count(got.stderr, "\n"), got.stderr)
+		}
+	}
 }
 
 func (s *session) without(variable string, args ...string) ended {

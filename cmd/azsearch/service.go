@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/filterhint"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
 	"github.com/go-azsearch/azsearch/search"
 )
@@ -33,8 +35,23 @@ func serviceCommand(stdout, stderr io.Writer, c cli.Command, least, most int, ac
 			return err
 		}
 		defer func() { err = errors.Join(err, c.service.Close()) }()
-		return action(ctx, c)
+		return c.withHint(ctx, action(ctx, c))
 	})
+}
+
+// withHint adds advice to the error of a filter that was refused. The first argument is the index.
+func (c *serviceCall) withHint(ctx context.Context, err error) error {
+	var invalid *search.InvalidFilterError
+	var said *search.Error
+	refused := errors.As(err, &invalid) || errors.As(err, &said) && said.StatusCode == http.StatusBadRequest && strings.Contains(said.Error(), "$filter")
+	if !refused || c.String("filter") == "" {
+		return err
+	}
+	index, _ := c.service.GetIndex(ctx, c.args[0], nil) // without fields there still is advice on signs
+	if hint := filterhint.Of(c.String("filter"), index.Fields); hint != "" {
+		err = exit.With(exit.Code(err), fmt.Errorf("%w; %s", err, hint))
+	}
+	return err
 }
 
 // namedCommand is serviceCommand for an action that opens the service itself, if its arguments need one.

@@ -178,9 +178,10 @@ var Rules = []Rule{
 	{Folder: "samples/projection", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "cmd/azsearch", May: append([]string{cli, humanize, "./cmd/azsearch/internal/...", "./internal/disk", "./internal/queuecontrol", "./internal/sleep", "./internal/wire"}, public...)},
 	{Folder: "cmd/azsearch/internal/...", May: []string{"./cmd/azsearch/internal/amount", "./search/searchtest", "./models/...", "./internal/apiversion", "./internal/webpage", "./internal/wire"}},
-	// Shared by all commands: exit codes, numbers in messages, terminals, and connecting to a service.
+	// Shared by all commands: exit codes, numbers in messages, advice on filters, terminals, and connecting to a service.
 	{Folder: "cmd/azsearch/internal/exit", Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/amount", May: []string{humanize}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/filterhint", May: []string{"./models"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/terminal", May: []string{isatty}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/connect", May: []string{cli, azcore, azid, "./models", "./search", "./search/searchtest", "./bufferedsender/tuning", "./cmd/azsearch/internal/exit", "./internal/sleep"}, Not: []string{sql}},
 	// The database drivers, for all commands that open a database.

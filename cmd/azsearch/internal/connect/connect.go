@@ -218,7 +218,7 @@ func Failed(err error) error {
 		return nil
 	case errors.As(err, &said) && (said.StatusCode == http.StatusUnauthorized || said.StatusCode == http.StatusForbidden):
 		err = fmt.Errorf("%w; set %s to an admin key, or assign a role of the service to the identity", err, variables)
-	case errors.As(err, &said): // the hint names Go functions, not commands
+	case errors.As(err, &said): // the texts name Go functions, not commands
 		err = &commandError{err}
 	case errors.As(err, &signIn):
 		err = fmt.Errorf("%w; set %s, or sign in with az login", err, variables)
@@ -234,6 +234,7 @@ type commandError struct{ error }
 
 func (e *commandError) Error() string {
 	text, _, _ := strings.Cut(e.error.Error(), " (of RowsOptions: ") // flags gave them
+	text = strings.TrimPrefix(text, "repair: DeleteWhere: the scan: ")
 	return strings.Replace(text, "or create it with IndexClient.CreateIndex", "see azsearch stats for those that exist, or create it with azsearch load -create or apply", 1)
 }
 

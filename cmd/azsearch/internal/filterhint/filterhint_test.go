@@ -1,0 +1,60 @@
+package filterhint
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+func TestHintSaysWhatToWriteInstead(t *testing.T) {
+	var fields []models.SearchField
+	require.NoError(t, json.Unmarshal([]byte(`[{"name":"id","type":"Edm.String"},{"name":"country","type":"Edm.String"},{"name":"stars","type":"Edm.Int32"},
+		{"name":"closed","type":"Edm.DateTimeOffset"},{"name":"open","type":"Edm.Boolean"},{"name":"tags","type":"Collection(Edm.String)"},
+		{"name":"secret","type":"Edm.String","filterable":false},{"name":"address","type":"Edm.ComplexType","fields":[{"name":"city","type":"Edm.String"}]},
+		{"name":"rooms","type":"Collection(Edm.ComplexType)","fields":[{"name":"beds","type":"Edm.Int32"}]}]`), &fields))
+	for filter, hint := range map[string]string{
+		"country eq XX":                      `text stands in single quotes, and the shell removes those around a word: -filter "country eq 'XX'"`,
+		"stars gt 3 and country eq XX or 1":  `text stands in single quotes, and the shell removes those around a word: -filter "stars gt 3 and country eq 'XX' or 1"`,
+		`country eq "XX"`:                    `text stands in straight single quotes: -filter "country eq 'IT'"`,
+		"country eq ‘XX’":                    `text stands in straight single quotes: -filter "country eq 'IT'"`,
+		"country eq 'O'Brien'":               "each value has a quote at both ends, and a quote inside it is doubled, as in 'O''Brien'",
+		"country = 'a = b'":                  "write eq instead of =",
+		"country == 'XX'":                    "write eq instead of ==",
+		"country != 'XX'":                    "write ne instead of !=",
+		"stars > 3":                          "write gt instead of >",
+		"stars <= 3":                         "write le instead of <=",
+		"stars eq 3 && open eq true":         "write and instead of &&",
+		"stars eq 3 AND open eq true":        "write and instead of AND",
+		"country is null":                    "write eq null instead of is null",
+		"stars in (3,4)":                     "write search.in(FIELD, 'a,b') instead of in (",
+		"country like 'X%'":                  "write search.ismatch('TEXT*', 'FIELD') instead of like",
+		"startswith(country, 'X')":           "write search.ismatch('TEXT*', 'FIELD') instead of startswith(",
+		"open eq True":                       "write true instead of True",
+		"contry eq 'XX'":                     "the index has no field contry: did you mean country?",
+		"Country eq 'XX'":                    "the index has no field Country: did you mean country?",
+		"address.city eq 'x'":                "the index has no field address.city: did you mean address/city?",
+		"price gt 3":                         "the index has no field price; it has: address, address/city, closed, country, id, open, rooms, rooms/beds, stars, tags",
+		"secret eq 'x'":                      "field secret is not filterable: azsearch apply says what a change of that needs",
+		"stars eq '3'":                       "stars is Edm.Int32: its value has no quotes",
+		"country eq 39":                      "country is text: '39'",
+		"closed lt 2020-01-01":               "closed is a time, without quotes and with a zone: 2024-01-31T00:00:00Z",
+		"closed lt '2020-01-01T00:00:00Z'":   "closed is a time, without quotes and with a zone: 2024-01-31T00:00:00Z",
+		"tags eq 'wifi'":                     `tags is a collection: -filter "tags/any(x: x eq 'VALUE')"`,
+		"country eq 'a' and tags eq 'b'":     `tags is a collection: -filter "tags/any(x: x eq 'VALUE')"`,
+		"tags/any(t: t eq 'a') and id eq 'b": "each value has a quote at both ends, and a quote inside it is doubled, as in 'O''Brien'",
+
+		// Nothing to say.
+		"stars eq 3 and (country eq 'contry AND' or not open)":                   "",
+		"tags/any(t: t eq 'a' or t eq 'b') and rooms/all(r: r/beds gt 2)":        "",
+		"search.in(country, 'a,b', ',') and closed lt 2020-01-01T00:00:00+01:00": "",
+		"country eq null and id ne 'O''Brien'":                                   "",
+		"":                                                                       "",
+		"))((":                                                                   "",
+	} {
+		assert.Equal(t, hint, Of(filter, fields), filter)
+	}
+}
