@@ -54,6 +54,9 @@ Exit codes: 0 every document is written; 1 the file cannot be written; 2 usage; 
 			return fmt.Errorf("-format %q: use jsonl or csv", c.String("format"))
 		}
 		err := e.run(ctx)
+		if err == nil && !e.Bool("quiet") {
+			e.note("%s", e.written)
+		}
 		if err != nil && ctx.Err() != nil {
 			return exit.With(exit.Interrupted, errors.New("interrupted: not all documents are written"))
 		}
@@ -64,7 +67,8 @@ Exit codes: 0 every document is written; 1 the file cannot be written; 2 usage; 
 // exporting is one run of the command.
 type exporting struct {
 	*serviceCall
-	csv bool
+	csv     bool
+	written string // to be said when it is on the disk
 }
 
 func (e *exporting) run(ctx context.Context) error {
@@ -156,9 +160,7 @@ func (e *exporting) write(ctx context.Context, x *keyrange.Index, columns []stri
 		}
 		n++
 	}
-	if !e.Bool("quiet") {
-		e.note("%s written in %v", amount.Of(n, "document"), time.Since(began).Round(time.Millisecond))
-	}
+	e.written = fmt.Sprintf("%s written in %v", amount.Of(n, "document"), time.Since(began).Round(time.Millisecond))
 	return nil
 }
 

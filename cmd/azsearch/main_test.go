@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 func TestUnknownCommandsAreNoDeadEnd(t *testing.T) {
@@ -44,6 +45,17 @@ func TestResultThatCannotBeWrittenIsNoMistakeOfUsage(t *testing.T) {
 	var stderr bytes.Buffer
 	assert.Equal(t, 1, run(t.Context(), []string{"azsearch", "version"}, full, &stderr))
 	assert.Contains(t, stderr.String(), "no space left")
+
+	server := searchtest.NewServer(nil)
+	defer server.Close()
+	require.NoError(t, server.CreateIndex(roomFields))
+	require.NoError(t, server.Listen("127.0.0.1:0"))
+	t.Setenv("AZURE_SEARCH_ENDPOINT", server.URL())
+	t.Setenv("AZURE_SEARCH_API_KEY", searchtest.AdminKey)
+	stderr.Reset()
+	assert.Equal(t, 1, run(t.Context(), []string{"azsearch", "export", "-format", "csv", "rooms"}, full, &stderr))
+	assert.Contains(t, stderr.String(), "no space left")
+	assert.NotContains(t, stderr.String(), "written in")
 }
 
 func TestEndThatTakesLongSaysHowNotToWait(t *testing.T) {

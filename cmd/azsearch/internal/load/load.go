@@ -143,7 +143,7 @@ func (r *run) open() (err error) {
 	r.sender, err = bufferedsender.New(r.Indexer, &bufferedsender.Options[struct{}]{
 		// Each action carries its key, so the sender need not find it in the document.
 		Documents: bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }},
-		Limits:    bufferedsender.Limits{MaxInFlight: r.InFlight, MaxBufferedBytes: max(bufferBytes, int64(r.InFlight)*2<<20), MaxBatchBytes: 4 << 20},
+		Limits:    bufferedsender.Limits{MaxInFlight: r.InFlight, MaxBufferedBytes: max(bufferBytes, int64(r.InFlight)*2<<20), MaxBatchBytes: sink.UsualBatch},
 		Queue:     r.Queue,
 		Logger:    slog.New(slog.DiscardHandler),
 	})
@@ -312,7 +312,10 @@ func (r *run) add(j *job) error {
 		if !errors.As(err, &refused) || !refused.Rejected() {
 			return err
 		}
-		a := &j.toAdd[refused.Accepted]
+		if j.toAdd = j.toAdd[refused.Accepted:]; sink.Enlarged(r.sender, err) {
+			continue
+		}
+		a := &j.toAdd[0]
 		kind := convert.KindValue
 		if errors.Is(err, bufferedsender.ErrDocumentTooLarge) {
 			kind = KindTooLarge
@@ -321,7 +324,7 @@ func (r *run) add(j *job) error {
 		if err := r.reject(&reject, j); err != nil {
 			return err
 		}
-		j.toAdd = j.toAdd[refused.Accepted+1:]
+		j.toAdd = j.toAdd[1:]
 	}
 	j.sent()
 	r.release(j)

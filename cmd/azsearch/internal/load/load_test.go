@@ -30,7 +30,7 @@ import (
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 const definition = `{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},
-	{"name":"name","type":"Edm.String"},{"name":"stars","type":"Edm.Int32"}]}`
+	{"name":"name","type":"Edm.String","filterable":false,"sortable":false,"facetable":false,"searchable":false},{"name":"stars","type":"Edm.Int32"}]}`
 
 // rig is a service, a folder and options for a load.
 type rig struct {
@@ -194,6 +194,20 @@ func TestFilterThatMakesTooMuchOfARecordRejectsIt(t *testing.T) {
 	assert.ErrorContains(t, err, "1 of 3 records")
 	assert.Equal(t, map[string]int64{KindTooLarge: 1}, report.Kinds)
 	assert.Equal(t, int64(2), r.server.DocumentCount("hotels"))
+}
+
+// TestDocumentsUpToTheLimitOfTheServiceAreLoaded: the sender's usual requests are smaller.
+func TestDocumentsUpToTheLimitOfTheServiceAreLoaded(t *testing.T) {
+	testkit.Long(t)
+	r := newRig(t, convert.Options{})
+	long := func(id string, n int) string {
+		return fmt.Sprintf("{\"id\":%q,\"name\":%q}\n", id, strings.Repeat("x", n))
+	}
+	report, err := r.load(r.file("a.jsonl", lines(0, 9)+long("five", 5e6)+lines(9, 12)+long("most", 15.9e6)+long("more", 16.1e6)+lines(12, 20)))
+	require.ErrorContains(t, err, "1 of 23 records")
+	assert.Equal(t, map[string]int64{KindTooLarge: 1}, report.Kinds)
+	assert.Contains(t, report.Examples[0], "the limit is 16000000")
+	assert.Equal(t, int64(22), r.server.DocumentCount("hotels"))
 }
 
 func TestHeaderInTheMiddleIsNoDocument(t *testing.T) {

@@ -44,7 +44,7 @@ const mostExamples = 3
 func Open(ctx context.Context, client bufferedsender.Indexer, inFlight int, patience time.Duration) (*Sink, error) {
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[struct{}]{
 		Documents: bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }}, // each action carries its key
-		Limits:    bufferedsender.Limits{MaxInFlight: inFlight, MaxBufferedBytes: int64(8+inFlight) * 2 << 20, MaxBatchBytes: 4 << 20},
+		Limits:    bufferedsender.Limits{MaxInFlight: inFlight, MaxBufferedBytes: int64(8+inFlight) * 2 << 20, MaxBatchBytes: UsualBatch},
 		Tuning:    tuning.Adaptive(nil),
 		Logger:    slog.New(slog.DiscardHandler),
 	})
@@ -106,6 +106,23 @@ func Of(key string, err error) error {
 	return exit.With(exit.Incomplete, fmt.Errorf("document %q: %w", key, err))
 }
 
+// UsualBatch is the size of requests in bytes. With larger ones fewer are in flight, for the same memory.
+const UsualBatch = 4 << 20
+
+// serviceBatch is the largest size of a request that the service takes, in bytes.
+const serviceBatch = 16_000_000
+
+// Enlarged raises the size of the requests of a sender to that of the service, if err says that a document is too large
+// for the usual one and fits then. It reports whether it did: add the document again.
+func Enlarged(sender *bufferedsender.BufferedSender[struct{}], err error) bool {
+	var large *bufferedsender.DocumentTooLargeError
+	if !errors.As(err, &large) || large.Limit >= serviceBatch || large.Size > serviceBatch {
+		return false
+	}
+	_, err = sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchBytes: serviceBatch}})
+	return err == nil
+}
+
 // Add uploads a copy of a document. It blocks while the buffer is full. done is called only if the document
 // completes; it may be nil.
 func (s *Sink) Add(key string, document json.RawMessage, done func()) error {
@@ -113,7 +130,7 @@ func (s *Sink) Add(key string, document json.RawMessage, done func()) error {
 	if s.Merge {
 		action = models.ActionTypeMergeOrUpload
 	}
-	err := s.sender.Raw().Add(s.give, models.RawAction{Key: key, Type: action, Document: document, OnOutcome: func(o models.Outcome) {
+	raw := models.RawAction{Key: key, Type: action, Document: document, OnOutcome: func(o models.Outcome) {
 		if !o.Completed() {
 			s.fail(o.Key, o.Err)
 			return
@@ -123,7 +140,11 @@ func (s *Sink) Add(key string, document json.RawMessage, done func()) error {
 		if done != nil {
 			done()
 		}
-	}})
+	}}
+	err := s.sender.Raw().Add(s.give, raw)
+	if Enlarged(s.sender, err) {
+		err = s.sender.Raw().Add(s.give, raw)
+	}
 	if refused := (*bufferedsender.AddError)(nil); errors.As(err, &refused) && refused.Rejected() {
 		s.fail(key, refused.Err)
 		return nil
