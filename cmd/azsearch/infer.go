@@ -44,9 +44,9 @@ from a folder, as indexes/NAME.json.
 			if name == "" {
 				name, why = indexName(files[0])
 			}
-			definition, notes, err := infer.Files(files, options, name)
+			definition, notes, err := infer.Files(ctx, files, options, name)
 			if err != nil {
-				return failed(err)
+				return interrupted(ctx, failed(err))
 			}
 			if why != "" {
 				notes = append(notes, fmt.Sprintf("the index is named %q, %s; -index sets another", name, why))

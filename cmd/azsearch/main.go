@@ -142,6 +142,8 @@ Exit codes: 0 done, 1 partly rejected or failed, 2 usage, 3 service error, 130 i
 		OnUsageError:          usageError,
 		Action:                refuseArguments(cli.ShowAppHelp),
 		EnableShellCompletion: true,
+
+		ConfigureShellCompletionCommand: completeWithoutPackage,
 		Commands: []*cli.Command{
 			newEmulatorCommand(stdout, stderr),
 			newLoadCommand(stdout, stderr),
@@ -174,6 +176,31 @@ Exit codes: 0 done, 1 partly rejected or failed, 2 usage, 3 service error, 130 i
 				}),
 			},
 		},
+	}
+}
+
+// completeWithoutPackage makes the script for bash work where the package bash-completion, which has the function, is
+// missing: as on macOS and in containers. The script sets the word by itself before.
+func completeWithoutPackage(c *cli.Command) {
+	const needed = `_get_comp_words_by_ref "$@" cur prev words cword`
+	for _, shell := range c.Commands {
+		if shell.Name != "bash" {
+			continue
+		}
+		render := shell.Action
+		shell.Action = func(ctx context.Context, c *cli.Command) error {
+			var script strings.Builder
+			root := c.Root()
+			w := root.Writer
+			root.Writer = &script
+			err := render(ctx, c)
+			root.Writer = w
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(w, strings.Replace(script.String(), needed, "! declare -F _get_comp_words_by_ref >/dev/null 2>&1 || "+needed, 1))
+			return err
+		}
 	}
 }
 

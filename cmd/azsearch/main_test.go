@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,4 +95,35 @@ func TestProgressStaysInOneLineOfAnyTerminal(t *testing.T) {
 		require.Contains(t, shown.String(), "a line")
 		assert.Equal(t, "\r\x1b[K\x1b[?7la line that is longer than some terminals are wide\x1b[?7h\r\x1b[K", shown.String(), "wrapping is off meanwhile")
 	})
+}
+
+func TestWhatIsInterruptedSaysSo(t *testing.T) {
+	s := newSession(t, "", map[string]string{"hotels.json": hotelFields, "a.jsonl": hotelLines(3)})
+	t.Chdir(s.dir)
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	for _, args := range [][]string{
+		{"load", "-endpoint", "emulator", "-create", "hotels.json", "a.jsonl"}, {"infer", "a.jsonl"}, {"stats", "-endpoint", "emulator"},
+	} {
+		var stderr bytes.Buffer
+		assert.Equal(t, 130, run(ctx, append([]string{"azsearch"}, args...), &bytes.Buffer{}, &stderr), args)
+		assert.Contains(t, stderr.String(), "interrupted", args)
+	}
+}
+
+// TestBashCompletesWithoutAPackage runs the script in a bash that has no more functions.
+func TestBashCompletesWithoutAPackage(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash here")
+	}
+	dir := filepath.Dir(program(t))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "azsearch"), []byte("#!"+bash+"\nexec "+program(t)+` "$@"`+"\n"), 0o700)) //nolint:gosec // it is run
+	cmd := exec.CommandContext(t.Context(), bash, "--norc", "-c", `source <(azsearch completion bash)
+		COMP_WORDS=(azsearch queue pa); COMP_CWORD=2; COMP_LINE="azsearch queue pa"; COMP_POINT=17
+		__azsearch_bash_autocomplete azsearch pa queue; echo "${COMPREPLY[*]}"`)
+	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err)
+	assert.Equal(t, "parked pause\n", string(out))
 }

@@ -77,12 +77,17 @@ func namedCommand(stdout, stderr io.Writer, c cli.Command, least, most int, acti
 			return err
 		}
 		err := action(ctx, &serviceCall{Command: cmd, args: args, stdout: terminal.Of(stdout), stderr: terminal.Of(stderr)})
-		if err != nil && ctx.Err() != nil && exit.Code(err) != exit.Interrupted {
-			return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w", err))
-		}
-		return err
+		return interrupted(ctx, err)
 	}
 	return &c
+}
+
+// interrupted gives an error after the end of ctx its exit code.
+func interrupted(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && exit.Code(err) != exit.Interrupted {
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w", err))
+	}
+	return err
 }
 
 // between returns an error unless the value of an integer flag is in [low, high].

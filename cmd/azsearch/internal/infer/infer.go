@@ -4,6 +4,7 @@ package infer
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,11 +29,11 @@ import (
 const mostKeys = 20_000_000
 
 // Files returns the definition of an index with the given name for the records of files. notes are lines for the
-// user, for example on fields that were left out.
-func Files(names []string, o source.Options, index string) (_ models.SearchIndex, notes []string, err error) {
+// user, for example on fields that were left out. It ends with ctx.
+func Files(ctx context.Context, names []string, o source.Options, index string) (_ models.SearchIndex, notes []string, err error) {
 	i := &inference{seed: maphash.MakeSeed()}
 	for _, name := range names {
-		if err := i.file(name, o); err != nil {
+		if err := i.file(ctx, name, o); err != nil {
 			return models.SearchIndex{}, nil, err
 		}
 	}
@@ -76,7 +77,7 @@ type inference struct {
 	firstBroken string
 }
 
-func (i *inference) file(name string, o source.Options) error {
+func (i *inference) file(ctx context.Context, name string, o source.Options) error {
 	f, err := source.Open(name, o)
 	if err != nil {
 		return err
@@ -84,6 +85,9 @@ func (i *inference) file(name string, o source.Options) error {
 	defer f.Close()
 	i.name = f.Name
 	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		b, err := f.Next()
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -23,7 +23,7 @@ func inferred(t *testing.T, name, content string) (models.SearchIndex, []string)
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-	definition, notes, err := Files([]string{path}, source.Options{}, "hotels")
+	definition, notes, err := Files(t.Context(), []string{path}, source.Options{}, "hotels")
 	require.NoError(t, err)
 	clienttest.NewClient(t, definition, nil) // it can be created
 	return definition, notes
@@ -78,7 +78,7 @@ func TestDoubtfulChoicesNameTheLineThatCausedThem(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "t.csv")
 		require.NoError(t, os.WriteFile(path, []byte(c.content), 0o600))
-		_, notes, err := Files([]string{path}, source.Options{}, "hotels")
+		_, notes, err := Files(t.Context(), []string{path}, source.Options{}, "hotels")
 		require.NoError(t, err)
 		for _, note := range c.notes {
 			assert.Contains(t, notes, strings.ReplaceAll(note, "FILE", path), c.content)
@@ -104,6 +104,6 @@ func TestEveryRecordFitsItsDefinition(t *testing.T) {
 		require.Nil(t, problem, line)
 		assert.True(t, json.Valid(doc.JSON))
 	}
-	_, _, err = Files([]string{os.DevNull}, source.Options{}, "x")
+	_, _, err = Files(t.Context(), []string{os.DevNull}, source.Options{}, "x")
 	assert.ErrorContains(t, err, "no records")
 }

@@ -250,7 +250,7 @@ func (r *run) readFile(i int, yield func(*source.Block) bool) (more bool, err er
 		r.mu.Lock()
 		r.file = nil
 		r.mu.Unlock()
-		r.before.Add(f.Size)
+		r.before.Add(f.Read()) // less than its size if the run ends early
 		f.Close()
 	}()
 	r.fileNumber.Store(int64(i))

@@ -210,6 +210,19 @@ func TestDocumentsUpToTheLimitOfTheServiceAreLoaded(t *testing.T) {
 	assert.Equal(t, int64(22), r.server.DocumentCount("hotels"))
 }
 
+func TestProgressOfAnInterruptedLoadCountsWhatWasRead(t *testing.T) {
+	r := newRig(t, convert.Options{})
+	file := r.file("a.jsonl", lines(0, 100_000))
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	var now func() Progress
+	r.Watch = func(_ context.Context, progress func() Progress) { now = progress }
+	_, err := r.loadUntil(ctx, file)
+	assert.Equal(t, exit.Interrupted, exit.Code(err))
+	assert.Positive(t, now().Total)
+	assert.Less(t, now().Read, now().Total/2, "no ETA of 0s")
+}
+
 func TestHeaderInTheMiddleIsNoDocument(t *testing.T) {
 	r := newRig(t, convert.Options{})
 	report, err := r.load(r.file("a.csv", "id,name\nh1,a\nid,name\nh2,name\n"))
