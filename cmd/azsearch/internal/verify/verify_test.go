@@ -47,7 +47,7 @@ func TestFirstKeysThatDifferAreNamed(t *testing.T) {
 	r, err := Compare(t.Context(), lines(t, a.String()), lines(t, b.String()), "id")
 	require.NoError(t, err)
 	assert.False(t, r.Equal())
-	assert.Equal(t, []Difference{{"0007", "differs"}, {"1000", "only in the first"}, {"2000", "1 times in the first, 2 in the second"}, {"x", "only in the second"}}, r.Differences)
+	assert.Equal(t, []Difference{{"0007", "differs"}, {"1000", "only in the first"}, {"2000", "1 time in the first, 2 in the second"}, {"x", "only in the second"}}, r.Differences)
 	r, err = Compare(t.Context(), lines(t, a.String()), lines(t, ""), "id")
 	require.NoError(t, err)
 	assert.Len(t, r.Differences, mostShown)
