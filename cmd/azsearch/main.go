@@ -180,7 +180,7 @@ Exit codes: 0 done, 1 partly rejected or failed, 2 usage, 3 service error, 130 i
 }
 
 // completeWithoutPackage makes the script for bash work where the package bash-completion, which has the function, is
-// missing: as on macOS and in containers. The script sets the word by itself before.
+// missing: as on macOS and in containers. The script sets the word.
 func completeWithoutPackage(c *cli.Command) {
 	const needed = `_get_comp_words_by_ref "$@" cur prev words cword`
 	for _, shell := range c.Commands {
