@@ -71,7 +71,7 @@ func TestRestoredServiceIsTheSame(t *testing.T) {
 // the old index and its alias alone.
 func TestRestoreUnderAnotherName(t *testing.T) {
 	s, to := newService(t), &said{}
-	require.NoError(t, s.Server.CreateIndex(`{"name":"hotels","fields":[`+keyed+`,`+fields+`],"vectorSearch":{"vectorizers":[{"name":"v","kind":"azureOpenAI",
+	require.NoError(t, s.CreateIndex(`{"name":"hotels","fields":[`+keyed+`,`+fields+`],"vectorSearch":{"vectorizers":[{"name":"v","kind":"azureOpenAI",
 		"azureOpenAIParameters":{"resourceUri":"https://x.openai.azure.com","deploymentId":"d","modelName":"text-embedding-3-large","apiKey":"S3CRET"}}]}}`))
 	s.upload("hotels", 0, 95, "Hotel")
 	s.fill("rooms", keyed, 1)
