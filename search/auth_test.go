@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// tokens is a credential that hands out numbered tokens.
+// tokens is a credential that returns numbered tokens.
 type tokens struct {
 	scopes  []string
 	expires time.Duration
@@ -34,8 +34,7 @@ func (c *tokens) GetToken(_ context.Context, o policy.TokenRequestOptions) (azco
 	return azcore.AccessToken{Token: "token-" + strings.Repeat("i", len(c.scopes)), ExpiresOn: time.Now().Add(c.expires)}, nil
 }
 
-// TestTokensAreForTheCloudOfTheService is the table of clouds, and of what is
-// stronger than what.
+// The table covers each cloud, and the precedence of endpoint, Cloud and audience.
 func TestTokensAreForTheCloudOfTheService(t *testing.T) {
 	const public, china, government = "https://search.azure.com/.default", "https://search.azure.cn/.default", "https://search.azure.us/.default"
 	for name, c := range map[string]struct {
@@ -103,7 +102,7 @@ func TestExpiredTokenIsRenewed(t *testing.T) {
 			_, err = client.DocumentCount(t.Context(), nil)
 			require.NoError(t, err)
 			assert.Equal(t, token, w.requests[len(w.requests)-1].Header.Get("Authorization"))
-			time.Sleep(40 * time.Minute) // of the bubble's time
+			time.Sleep(40 * time.Minute) // virtual time of the synctest bubble
 		}
 		assert.Len(t, cred.scopes, 2)
 	})
@@ -132,8 +131,7 @@ func TestKeyCanBeRotated(t *testing.T) {
 	}
 }
 
-// TestImpossibleKeyIsOneClearError: when the client is made, and after a
-// rotation at the next request.
+// A key that cannot be a header value is an error of the constructor, and after a rotation of the next request.
 func TestImpossibleKeyIsOneClearError(t *testing.T) {
 	for key, text := range map[string]string{
 		"":             "the API key is empty",
@@ -169,7 +167,6 @@ func TestImpossibleKeyIsOneClearError(t *testing.T) {
 	}
 }
 
-// nilFunc is a transport, a policy and a credential whose zero value is nil.
 type nilFunc func()
 
 func (f nilFunc) Do(*policy.Request) (*http.Response, error) { f(); return nil, nil }
@@ -179,8 +176,7 @@ func (f nilFunc) GetToken(context.Context, policy.TokenRequestOptions) (azcore.A
 	return azcore.AccessToken{}, nil
 }
 
-// TestEveryWrongArgumentIsReportedByItself: one row for each mistake, with all
-// else right.
+// Each row has one mistake; all other arguments are valid.
 func TestEveryWrongArgumentIsReportedByItself(t *testing.T) {
 	withOptions := func(change func(*search.ClientOptions)) func() error {
 		return func() error {
@@ -243,7 +239,7 @@ func TestEveryWrongArgumentIsReportedByItself(t *testing.T) {
 	}
 }
 
-// TestArgumentsAreAllCheckedBeforeAnythingStarts: every problem at once.
+// One error reports all problems.
 func TestArgumentsAreAllCheckedBeforeAnythingStarts(t *testing.T) {
 	bad := &search.ClientOptions{APIVersion: "latest", Audience: "no url"}
 	bad.PerCallPolicies = []policy.Policy{nil}
@@ -286,7 +282,7 @@ func TestArgumentsAreAllCheckedBeforeAnythingStarts(t *testing.T) {
 	assert.EqualValues(t, 1, n)
 }
 
-// TestLogsHoldNoSecretsAndNoDocuments listens to everything that azcore logs.
+// The test listens to everything that azcore logs.
 func TestLogsHoldNoSecretsAndNoDocuments(t *testing.T) {
 	var logged strings.Builder
 	azlog.SetListener(func(_ azlog.Event, text string) { logged.WriteString(text) })

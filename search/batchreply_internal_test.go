@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// seeds are replies in and out of shape.
+// seeds has well-formed and malformed replies.
 var seeds = []string{
 	`{"value":[]}`,
 	`{"value":[{"key":"1","status":true,"errorMessage":null,"statusCode":201}]}`,
@@ -31,8 +31,7 @@ var seeds = []string{
 	`{"value":[{"errorMessage":nullx}]}`, `{"value":[{"status":truefalse}]}`, `{"@odata.context":1,"value":[]}`, `{"@odata.context":"","values":[]}`,
 }
 
-// FuzzDecodeResults holds the scanner to what encoding/json makes of the same
-// bytes: the same results, or none.
+// decodeResults returns the same results as encoding/json, and an error where that fails.
 func FuzzDecodeResults(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -68,7 +67,7 @@ func FuzzDecodeResults(f *testing.F) {
 	})
 }
 
-// TestTheUsualReplyNeedsNoSecondReading: the scanner is not for nothing.
+// Replies of the usual shape are read by the fast scanner alone.
 func TestTheUsualReplyNeedsNoSecondReading(t *testing.T) {
 	for _, s := range seeds[:5] {
 		_, ok := scanResults([]byte(s))
@@ -111,7 +110,7 @@ func FuzzParseCount(f *testing.F) {
 	})
 }
 
-// reply1000 is the reply to a full batch.
+// reply1000 returns the reply to a batch of 1000 documents.
 func reply1000(failing bool) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"value":[`)
@@ -160,8 +159,7 @@ func indented(body []byte) []byte {
 	return b.Bytes()
 }
 
-// TestDecodingAFullBatchHardlyAllocates guards the hot path of the
-// buffered sender.
+// The buffered sender decodes each reply on its hot path, so allocations are limited.
 func TestDecodingAFullBatchHardlyAllocates(t *testing.T) {
 	for _, failing := range []bool{false, true} {
 		body := reply1000(failing)

@@ -12,8 +12,8 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// BenchmarkIndexDocumentsRaw is what a full batch costs on our side of the
-// network: the pipeline, the body once through, the reply decoded.
+// BenchmarkIndexDocumentsRaw measures the client's share of a full batch: pipeline, one read of the body, decoding of
+// the reply.
 func BenchmarkIndexDocumentsRaw(b *testing.B) {
 	batch := bytes.Repeat([]byte("x"), 650_000)
 	keys := make([]string, 1000)
@@ -36,7 +36,7 @@ func BenchmarkIndexDocumentsRaw(b *testing.B) {
 	}
 }
 
-// BenchmarkUploadDocuments adds the encoding of a one-shot call to it.
+// BenchmarkUploadDocuments also encodes the documents.
 func BenchmarkUploadDocuments(b *testing.B) {
 	docs := make([]hotel, 1000)
 	keys := make([]string, len(docs))

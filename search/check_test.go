@@ -20,7 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// What a program does first. The index was made for an earlier type.
+// Check a client at start-up. Here the index was created for an earlier document type.
 func ExampleCheck() {
 	ctx := context.Background()
 	srv, client := emulatedClient()
@@ -47,7 +47,7 @@ func ExampleCheck() {
 	// unchecked: 0
 }
 
-// A program that may only read documents cannot read the definition of the index.
+// A client that may only read documents cannot read the definition of the index.
 func ExampleCheckReport() {
 	srv, opts := emulated()
 	defer srv.Close()
@@ -66,7 +66,7 @@ func ExampleCheckReport() {
 	// schema not checked: the credential may not read the definition of the index, which takes an admin key
 }
 
-// Each problem by itself.
+// CheckError gives access to each problem.
 func ExampleCheckError() {
 	srv, opts := emulated()
 	defer srv.Close()
@@ -85,9 +85,8 @@ func ExampleCheckError() {
 	// Output: index true
 }
 
-// roles judges requests like a service with role-based access, by what the
-// identity may do.
-type roles struct{ definitions, reads, writes int } // the status of a refusal, 0 to let through
+// roles emulates role-based access. Each field is the status of a refusal, 0 to allow.
+type roles struct{ definitions, reads, writes int } // status of a refusal; 0 allows the request
 
 func (r roles) around(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	status := r.definitions
@@ -103,7 +102,7 @@ func (r roles) around(req *http.Request, next func(*http.Request) (*http.Respons
 	return response(status, ""), nil
 }
 
-// kinds returns the problems of an error in short, each with its field.
+// kinds returns the problems of an error in short form, each with its field.
 func kinds(t *testing.T, err error) []string {
 	t.Helper()
 	if err == nil {
@@ -130,8 +129,7 @@ func gaps(report search.CheckReport) (list []string) {
 	return list
 }
 
-// TestCheckNamesWhatIsWrongOnTheWayToTheIndex has a row for each problem up to the
-// index, and what is left unchecked because of it.
+// Each row has one problem between the client and the index, and the checks that it prevents.
 func TestCheckNamesWhatIsWrongOnTheWayToTheIndex(t *testing.T) {
 	later := []string{"credential", "role", "index", "schema"}
 	refused := []string{"role", "index", "schema"}
@@ -242,7 +240,7 @@ func TestCheckReportsACredentialThatHasNoToken(t *testing.T) {
 	assert.Empty(t, w.requests)
 }
 
-// TestCheckWritesNothing: whatever it is for, and whoever asks.
+// No use and no role makes Check write.
 func TestCheckWritesNothing(t *testing.T) {
 	for _, use := range []search.CheckUse{search.CheckForReading, search.CheckForWriting, search.CheckForBoth} {
 		for _, key := range []string{searchtest.AdminKey, searchtest.QueryKey, ""} {

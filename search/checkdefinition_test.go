@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// What a deployment would stumble over, before anything is sent.
+// Find mistakes in definitions before any request is sent.
 func ExampleCheckDefinition() {
 	chunks := skills.Split{
 		Name: "split", Context: "/document",
@@ -39,7 +39,8 @@ func ExampleCheckDefinition() {
 	// <nil>
 }
 
-// chunked are definitions that are right: blobs in chunks with vectors, projected to an index of chunks.
+// chunked returns valid definitions: blobs are split into chunks with vectors, which are projected to an index of
+// chunks.
 func chunked() (indexers.DataSource, skills.Skillset, indexers.Indexer, search.Definitions) {
 	reports := models.SearchIndex{Name: "reports", Fields: []models.SearchField{
 		{Name: "id", Type: models.DataTypeString, Key: new(true)},
@@ -97,7 +98,7 @@ func chunked() (indexers.DataSource, skills.Skillset, indexers.Indexer, search.D
 	}
 }
 
-// chunking is what chunked returns, for a row to change.
+// chunking has the results of chunked, which a test case changes.
 type chunking struct {
 	source   indexers.DataSource
 	skillset skills.Skillset
@@ -108,14 +109,14 @@ func (c *chunking) selector() *skills.IndexProjectionSelector {
 	return &c.skillset.IndexProjections.Selectors[0]
 }
 
-// skill replaces a skill by one that change has changed.
+// changeSkill replaces skill i by a changed copy.
 func changeSkill[T skills.Skill](c *chunking, i int, change func(*T)) {
 	s := c.skillset.Skills[i].(T)
 	change(&s)
 	c.skillset.Skills[i] = s
 }
 
-// TestDefinitionsAreCheckedBeforeTheyAreSent changes one thing in definitions that are right.
+// Each case changes one thing in valid definitions.
 func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 	type split = skills.Split
 	for name, row := range map[string]struct {
@@ -123,7 +124,7 @@ func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 		kind    search.CheckKind
 		field   string
 		says    string
-		refused bool // by the emulator as well, at the creation
+		refused bool // the emulator refuses the definition, too
 	}{
 		"right as it is":                    {},
 		"a data source with a capital":      {func(c *chunking, _ *search.Definitions) { c.source.Name = "Blobs" }, search.CheckValue, "name", "use lower-case letters", true},
@@ -257,7 +258,7 @@ func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 			var c chunking
 			var others search.Definitions
 			c.source, c.skillset, c.indexer, others = chunked()
-			others.Skillsets[0].Skills = append([]skills.Skill{}, others.Skillsets[0].Skills...) // apart from c
+			others.Skillsets[0].Skills = append([]skills.Skill{}, others.Skillsets[0].Skills...) // does not share memory with c
 			if row.change != nil {
 				row.change(&c, &others)
 			}
@@ -279,7 +280,7 @@ func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 	}
 }
 
-// createChunking reports whether the emulator refuses one of the definitions.
+// createChunking creates the definitions and reports whether the emulator refuses one.
 func createChunking(t *testing.T, c chunking) (refused bool) {
 	srv, opts := emulated()
 	defer srv.Close()
@@ -305,7 +306,7 @@ func createChunking(t *testing.T, c chunking) (refused bool) {
 	return err != nil
 }
 
-// TestIndexIsCheckedForItsNameAndKey compares with the emulator.
+// CheckDefinition and the emulator must refuse the same names and keys.
 func TestIndexIsCheckedForItsNameAndKey(t *testing.T) {
 	srv, opts := emulated()
 	defer srv.Close()

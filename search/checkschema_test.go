@@ -35,7 +35,7 @@ const checked = `{"name":"checked","fields":[
 	{"name":"bytes","type":"Collection(Edm.SByte)","searchable":true,"dimensions":3,"vectorSearchProfile":"p"}],
 	"vectorSearch":{"profiles":[{"name":"p","algorithm":"a"}],"algorithms":[{"name":"a","kind":"hnsw"}]}}`
 
-// check checks T against the index above.
+// check returns a test that compares T with the index checked.
 func check[T any](use search.CheckUse, keyField string) func(*testing.T) (search.CheckReport, error) {
 	return func(t *testing.T) (search.CheckReport, error) {
 		srv := searchtest.NewServer(nil)
@@ -47,7 +47,7 @@ func check[T any](use search.CheckUse, keyField string) func(*testing.T) (search
 	}
 }
 
-// point writes its own JSON.
+// point implements json.Marshaler.
 type point struct{}
 
 func (point) MarshalJSON() ([]byte, error) { return []byte(`null`), nil }
@@ -77,14 +77,13 @@ type everythingThatFits struct {
 	Own    string     `json:"-"`
 }
 
-// contained contains itself, which no index can.
+// contained is recursive, which an index cannot represent.
 type contained struct {
 	ID      string     `json:"id"`
 	Address *contained `json:"address"`
 }
 
-// TestCheckComparesATypeWithTheIndex has a row for each way in which a type can
-// differ from an index, and in which it may.
+// Each row has one difference between a type and the index, allowed or not.
 func TestCheckComparesATypeWithTheIndex(t *testing.T) {
 	const read, write, both = search.CheckForReading, search.CheckForWriting, search.CheckForBoth
 	type key struct {

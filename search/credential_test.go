@@ -25,12 +25,12 @@ func (c failingCredential) GetToken(context.Context, policy.TokenRequestOptions)
 	return azcore.AccessToken{}, c.err
 }
 
-// finalError is marked as the errors of azidentity are.
+// finalError is marked as not retriable, as the errors of azidentity are.
 type finalError struct{ error }
 
 func (finalError) NonRetriable() {}
 
-// hangingCredential does not return before its context ends.
+// hangingCredential blocks until its context ends.
 type hangingCredential struct{}
 
 func (hangingCredential) GetToken(ctx context.Context, _ policy.TokenRequestOptions) (azcore.AccessToken, error) {

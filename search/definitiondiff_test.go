@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// changed returns the paths and kinds of the changes that change makes.
+// changed returns paths and kinds of the differences after change was applied.
 func changed[T search.Definition](t *testing.T, definition T, change func(*T)) (lines []string) {
 	t.Helper()
 	after := definition
@@ -72,7 +72,7 @@ func TestChangesOfDefinitionsSayWhatTheyCost(t *testing.T) {
 	assert.Equal(t, []string{"name: needs a rebuild", "outputMode: in place"}, changed(t, base, func(x *knowledge.Base) { x.Name, x.OutputMode = "z", "answerSynthesis" }))
 }
 
-// TestWhatTheServiceFillsInIsNoChange compares what was sent with what the service returns, in both directions.
+// The test compares a definition that was sent with the service's reply, in both directions.
 func TestWhatTheServiceFillsInIsNoChange(t *testing.T) {
 	text := []skills.Input{{Name: "text", Source: "/document/content"}}
 	sent := skills.Skillset{Name: "k", Skills: []skills.Skill{skills.OCR{Inputs: text}, skills.LanguageDetection{Inputs: text}}}

@@ -21,9 +21,8 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// managementExchange is an exchange about synonym maps or analysis that was
-// recorded with the real service. searchtest/testdata/NOTICE.md says where the
-// recordings are from.
+// managementExchange is a recorded exchange with the real service about synonym maps or analysis. For the source of
+// the recordings see searchtest/testdata/NOTICE.md.
 type managementExchange struct {
 	file         string
 	method, path string // without the api-version
@@ -104,9 +103,8 @@ func recordingFiles(t *testing.T, pattern string) []string {
 	return files
 }
 
-// TestRecordedManagementIsRepeated makes each call again: the request is the
-// recorded one where its body was recorded, and the result holds all that the
-// reply says.
+// Each call is repeated: its request equals the recorded one, if that has a body, and its result has everything in
+// the reply.
 func TestRecordedManagementIsRepeated(t *testing.T) {
 	counts := map[string]int{}
 	for _, x := range recordedManagement(t) {
@@ -148,8 +146,7 @@ func TestRecordedManagementIsRepeated(t *testing.T) {
 	assert.Equal(t, map[string]int{"bodies": 13, "refusals": 15, "replies": 67}, counts)
 }
 
-// repeat makes the call of the exchange and returns what it returns, in the
-// shape of the reply.
+// repeat makes the call of the exchange and returns its result in the shape of the reply.
 func (x managementExchange) repeat(t *testing.T, c *search.IndexClient) (any, error) {
 	t.Helper()
 	ctx := t.Context()
@@ -204,7 +201,7 @@ func (x managementExchange) repeat(t *testing.T, c *search.IndexClient) (any, er
 	return c.GetSynonymMap(ctx, name, nil)
 }
 
-// refused checks that a refusal is reported as what it is, in the service's words.
+// refused checks that an error has the sentinel and the message of the service's refusal.
 func (x managementExchange) refused(t *testing.T, err error) {
 	t.Helper()
 	var e *search.Error
@@ -217,8 +214,7 @@ func (x managementExchange) refused(t *testing.T, err error) {
 	assert.Equal(t, x.status == http.StatusPreconditionFailed, errors.Is(err, search.ErrPreconditionFailed))
 }
 
-// withoutNull decodes JSON, numbers as written, without the members that are
-// null and without "@odata.context".
+// withoutNull decodes JSON without null members and "@odata.context". Numbers keep their digits.
 func withoutNull(t *testing.T, b []byte) any {
 	t.Helper()
 	var v any

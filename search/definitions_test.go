@@ -23,8 +23,7 @@ const (
 	tokenReply = `{"@odata.context":"x","tokens":[{"token":"the","startOffset":0,"endOffset":3,"position":0}]}`
 )
 
-// TestManagementRequestsAreWhatTheServiceExpects holds the requests of the
-// official SDKs for synonym maps, aliases and analysis.
+// The requests of the official SDKs for synonym maps, aliases and analysis.
 func TestManagementRequestsAreWhatTheServiceExpects(t *testing.T) {
 	rules := models.SynonymMap{Name: "syn", Synonyms: []string{"usa,united states", "washington => wa"}}
 	al := models.Alias{Name: "al", Indexes: []string{"wirevec"}}
@@ -204,7 +203,7 @@ func TestManagementErrorsNameWhatIsMissing(t *testing.T) {
 			err := c.do(t.Context(), newIndexClient(t, reply(c.status, c.body)))
 			require.Error(t, err)
 			for _, sentinel := range []error{search.ErrSynonymMapNotFound, search.ErrAliasNotFound, search.ErrIndexNotFound, search.ErrPreconditionFailed, models.ErrMalformedReply} {
-				assert.Equal(t, sentinel == c.is, errors.Is(err, sentinel), "%v: %v", sentinel, err) //nolint:errorlint // which of the sentinels it is
+				assert.Equal(t, sentinel == c.is, errors.Is(err, sentinel), "%v: %v", sentinel, err) //nolint:errorlint // exactly the expected sentinel matches
 			}
 			if c.text != "" {
 				assert.Equal(t, c.text, err.Error())
@@ -219,7 +218,7 @@ func listMaps(ctx context.Context, c *search.IndexClient) (err error) {
 	return err
 }
 
-// TestWhatCannotBeSentIsSaidBefore: all of it, and nothing is sent.
+// One error reports all problems, and nothing is sent.
 func TestWhatCannotBeSentIsSaidBefore(t *testing.T) {
 	w := reply(500, "")
 	client := newIndexClient(t, w)
@@ -284,7 +283,7 @@ func TestWhatCannotBeSentIsSaidBefore(t *testing.T) {
 	}
 	assert.Empty(t, w.requests)
 
-	// Previews had aliases and normalizers long before.
+	// Previews have had aliases and normalizers for longer than stable versions.
 	preview := options(reply(200, alias))
 	preview.APIVersion = "2021-04-30-Preview"
 	previewClient, err := search.NewIndexClientWithKey(testEndpoint, azcore.NewKeyCredential(testKey), preview)
@@ -293,7 +292,7 @@ func TestWhatCannotBeSentIsSaidBefore(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestUpdateIndexLosesNoUpdate: many at once, each with a field of its own.
+// Concurrent updates each add a field; the final index has all of them.
 func TestUpdateIndexLosesNoUpdateConcurrentSafe(t *testing.T) {
 	const writers = 8
 	srv := searchtest.NewServer(nil)
@@ -398,8 +397,7 @@ func TestUpdateSynonymMapBeginsAgain(t *testing.T) {
 	require.ErrorIs(t, err, search.ErrSynonymMapNotFound)
 }
 
-// TestDefinitionsThatWereReadAreNotWrittenOverOthers: without a word about
-// conditions.
+// The update sets no condition itself.
 func TestDefinitionsThatWereReadAreNotWrittenOverOthers(t *testing.T) {
 	srv := searchtest.NewServer(nil)
 	defer srv.Close()

@@ -16,8 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// chunks is an index like that of a chat with one's documents: its key can neither be filtered nor
-// sorted by.
+// chunks is an index like that of a chat over a user's documents: its key is neither filterable nor sortable.
 func chunks(t *testing.T, opts *searchtest.Options, n int, source string) (*searchtest.Server, *search.Client) {
 	t.Helper()
 	docs := []models.Document{{"id": "other", "source": "other.pdf"}}

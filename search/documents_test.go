@@ -35,7 +35,7 @@ func TestPartialSuccessNamesEachFailedKey(t *testing.T) {
 	assert.Len(t, w.requests, 1, "documents are not retried here")
 }
 
-// TestNothingPassesForIndexedThatIsNot has replies that lie, or say too little.
+// The replies are contradictory or incomplete.
 func TestNothingPassesForIndexedThatIsNot(t *testing.T) {
 	ok := func(key string) string {
 		return fmt.Sprintf(`{"key":%q,"status":true,"errorMessage":null,"statusCode":200}`, key)
@@ -82,8 +82,7 @@ func TestNothingPassesForIndexedThatIsNot(t *testing.T) {
 	}
 }
 
-// TestMissingResultsAreCountedWithoutKeys: a map document has no key that we
-// could know by itself.
+// The client does not know the key field of a map document.
 func TestMissingResultsAreCountedWithoutKeys(t *testing.T) {
 	docs := []models.Document{{"hotelId": "1"}, {"hotelId": "2"}, {"hotelId": "3"}}
 	_, err := search.UploadDocuments(t.Context(), newClient(t, reply(200, okOne)), docs, nil)
@@ -117,8 +116,7 @@ func TestLongListsAreNamedInPart(t *testing.T) {
 	assert.NotContains(t, err.Error(), `"5"`)
 }
 
-// TestWrongDocumentsAreAllReportedBeforeAnythingIsSent is the "Bad input" of
-// one-shot calls.
+// Invalid documents of one-shot calls are all reported by one error.
 func TestWrongDocumentsAreAllReportedBeforeAnythingIsSent(t *testing.T) {
 	type priced struct {
 		ID    string  `json:"id" search:"key"`
@@ -204,7 +202,7 @@ func TestBatchOverTheLimitsIsNotSent(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestBatchOfExactlyTheLimitIsSent: envelope and commas count, and no more.
+// The limit includes the envelope and the commas.
 func TestBatchOfExactlyTheLimitIsSent(t *testing.T) {
 	const body = `{"value":[{"@search.action":"upload","hotelId":"1"}]}`
 	w := reply(200, okOne)
@@ -224,7 +222,7 @@ func TestNothingToSendIsNoRequest(t *testing.T) {
 	assert.Empty(t, w.requests)
 }
 
-// TestWholeRequestIsRetriedByOneLayer: azcore's, and only there.
+// Only azcore retries the request.
 func TestWholeRequestIsRetriedByOneLayer(t *testing.T) {
 	w := replies(response(503, ""), response(429, "", "Retry-After", "0"), response(200, okOne))
 	_, err := search.UploadDocuments(t.Context(), newClient(t, w), []hotel{{ID: "1"}}, nil)

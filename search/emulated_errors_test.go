@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// TestWhatTheServiceRefusesIsSaidInItsWords, and not tried again.
+// A refusal is not retried, and its error quotes the service.
 func TestWhatTheServiceRefusesIsSaidInItsWords(t *testing.T) {
 	srv, client := emulatingEverything(t, models.Document{"id": "1"})
 	ask := func(text string, opts search.SearchOptions) func() error {
@@ -65,7 +65,7 @@ func TestWhatTheServiceRefusesIsSaidInItsWords(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotThereIsToldApart by every operation.
+// Every operation reports a missing resource by its own sentinel.
 func TestWhatIsNotThereIsToldApart(t *testing.T) {
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()
@@ -91,7 +91,6 @@ func TestWhatIsNotThereIsToldApart(t *testing.T) {
 	require.NotErrorIs(t, err, search.ErrIndexNotFound)
 }
 
-// TestQueryKeyQueriesAndManagesNothing.
 func TestQueryKeyQueriesAndManagesNothing(t *testing.T) {
 	srv, _ := emulatingEverything(t, models.Document{"id": "1", "text": "harbour"})
 	reader, err := search.NewClientWithKey(srv.URL(), "everything", azcore.NewKeyCredential(searchtest.QueryKey), impatient(srv))
@@ -119,9 +118,8 @@ func TestQueryKeyQueriesAndManagesNothing(t *testing.T) {
 	}
 }
 
-// TestNothingIsAcceptedAndIgnored: what a version of the service does not have
-// the client does not send, and what it sends the emulator carries out, or
-// refuses as not emulated.
+// The client sends nothing that the version of the service lacks. The emulator executes what it receives, or refuses
+// it as not emulated.
 func TestNothingIsAcceptedAndIgnored(t *testing.T) {
 	srv, _ := emulatingEverything(t, models.Document{"id": "1", "single": []float32{1, 0}})
 	vector := search.VectorQuery{Vector: models.VectorOf([]float32{1, 0}), Fields: []string{"single"}}
@@ -178,8 +176,8 @@ func TestNothingIsAcceptedAndIgnored(t *testing.T) {
 	}
 }
 
-// availability says which versions of the service have something: from a stable
-// one on, in the preview among those of the test, or in both.
+// availability has the versions of the service with a feature: from a stable version on, in the tested preview, or
+// both.
 type availability struct {
 	stable  string
 	preview bool

@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// everything is the definition of an index with a field of each type.
+// everything is an index with a field of each type.
 const everything = `{
 	"name": "everything",
 	"fields": [
@@ -53,8 +53,7 @@ const everything = `{
 	}
 }`
 
-// impatient are the options of a client of srv that does not wait between its
-// attempts, of which there are four.
+// impatient returns options of a client that makes four attempts without delay.
 func impatient(srv *searchtest.Server) *search.ClientOptions {
 	return &search.ClientOptions{ClientOptions: azcore.ClientOptions{
 		Transport: srv,
@@ -62,8 +61,7 @@ func impatient(srv *searchtest.Server) *search.ClientOptions {
 	}}
 }
 
-// emulating returns a server with the index of a definition and documents, and
-// a client for it.
+// emulating returns a server with an index and documents, and its client.
 func emulating(t testing.TB, definition, index string, docs ...models.Document) (*searchtest.Server, *search.Client) {
 	t.Helper()
 	return emulatingWith(t, &searchtest.Options{KeepBodies: 1 << 20}, definition, index, docs...)
@@ -85,14 +83,13 @@ func emulatingWith(t testing.TB, opts *searchtest.Options, definition, index str
 	return srv, client
 }
 
-// emulatingEverything is emulating with the index everything.
+// emulatingEverything is like emulating with the index everything.
 func emulatingEverything(t testing.TB, docs ...models.Document) (*searchtest.Server, *search.Client) {
 	t.Helper()
 	return emulating(t, everything, "everything", docs...)
 }
 
-// numbered returns n documents with the numbers from 0 in int, and as keys of
-// five digits.
+// numbered returns n documents with keys of five digits. Field int counts from 0.
 func numbered(n int) []models.Document {
 	docs := make([]models.Document, n)
 	for i := range docs {
@@ -103,7 +100,7 @@ func numbered(n int) []models.Document {
 
 func numberedID(i int) string { return fmt.Sprintf("%05d", i) }
 
-// found returns the keys of a query's results in their order, and its error.
+// found returns the keys of a query's results in order.
 func found(t testing.TB, client *search.Client, text string, opts *search.SearchOptions) (ids []string, err error) {
 	t.Helper()
 	for result, err := range search.Search[struct{ ID string }](t.Context(), client, text, opts) {
@@ -115,7 +112,7 @@ func found(t testing.TB, client *search.Client, text string, opts *search.Search
 	return ids, nil
 }
 
-// searches returns how many searches the server was sent.
+// searches returns the number of searches that the server has received.
 func searches(srv *searchtest.Server) (n int) {
 	for _, r := range srv.Requests() {
 		if r.Operation == searchtest.OpSearch {

@@ -19,14 +19,14 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// TestSearchReturnsWhatTopAndSkipAllow, in no more requests than the pages of
-// the service take: 50 results each, or up to 1000 if Top asks for as many.
+// The query needs no more requests than the service's page size requires: 50 results, or up to 1000 if Top is that
+// high.
 func TestSearchReturnsWhatTopAndSkipAllow(t *testing.T) {
 	const all = 2345
 	srv, client := emulatingEverything(t, numbered(all)...)
 	for name, c := range map[string]struct {
 		opts             search.SearchOptions
-		from, to, number int // the results, and the requests that get them
+		from, to, number int // first result, end, number of requests
 	}{
 		"all":                           {search.SearchOptions{}, 0, all, 47},
 		"none":                          {search.SearchOptions{Top: to.Ptr(0)}, 0, 0, 1},
@@ -57,7 +57,7 @@ func TestSearchReturnsWhatTopAndSkipAllow(t *testing.T) {
 	}
 }
 
-// TestEveryPageHasTheCountOfAll, also where there are fewer results than that.
+// The count does not depend on Top or Skip.
 func TestEveryPageHasTheCountOfAll(t *testing.T) {
 	_, client := emulatingEverything(t, numbered(120)...)
 	opts := &search.SearchOptions{IncludeTotalCount: true, Filter: search.Lt("int", 110), OrderBy: []string{"int"}}
@@ -80,7 +80,6 @@ func TestEveryPageHasTheCountOfAll(t *testing.T) {
 	assert.Nil(t, page.Count)
 }
 
-// TestReaderThatStopsCausesNoFurtherRequest.
 func TestReaderThatStopsCausesNoFurtherRequest(t *testing.T) {
 	srv, client := emulatingEverything(t, numbered(120)...)
 	for stop, requests := range map[int]int{1: 1, 50: 1, 51: 2, 100: 2, 101: 3} {
@@ -95,9 +94,8 @@ func TestReaderThatStopsCausesNoFurtherRequest(t *testing.T) {
 	}
 }
 
-// TestFailedPageEndsThePagerAndNotTheQuery: what was read stays read, the pager
-// stays failed without asking again, and a query from there on is answered once
-// the service is well.
+// Pages before the failure are kept, the pager repeats its error without a request, and a new query from that
+// position succeeds after the service has recovered.
 func TestFailedPageEndsThePagerAndNotTheQuery(t *testing.T) {
 	srv, client := emulatingEverything(t, numbered(120)...)
 	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{
@@ -130,7 +128,6 @@ func TestFailedPageEndsThePagerAndNotTheQuery(t *testing.T) {
 	assert.Equal(t, "00050", ids[0])
 }
 
-// TestIteratorThatFailedCanBeStartedAgain.
 func TestIteratorThatFailedCanBeStartedAgain(t *testing.T) {
 	srv, client := emulatingEverything(t, numbered(120)...)
 	results := search.Search[struct{ ID string }](t.Context(), client, "", &search.SearchOptions{OrderBy: []string{"int"}})
@@ -152,7 +149,7 @@ func TestIteratorThatFailedCanBeStartedAgain(t *testing.T) {
 	assert.Equal(t, 120, n)
 }
 
-// TestTroublesOfTheServiceAreNotSeen if they pass while a query is tried again.
+// A query succeeds if the faults end during its retries.
 func TestTroublesOfTheServiceAreNotSeen(t *testing.T) {
 	for name, fault := range map[string]searchtest.Fault{
 		"unavailable":              {Status: 503},
@@ -176,7 +173,7 @@ func TestTroublesOfTheServiceAreNotSeen(t *testing.T) {
 	}
 }
 
-// TestRepliesThatAreNoneAreNotTakenForEmptyPages.
+// A malformed reply is an error, not an empty page.
 func TestRepliesThatAreNoneAreNotTakenForEmptyPages(t *testing.T) {
 	for _, body := range []searchtest.BodyFault{searchtest.BodyMalformed, searchtest.BodyEmpty} {
 		srv, client := emulatingEverything(t, numbered(60)...)
@@ -192,7 +189,7 @@ func TestRepliesThatAreNoneAreNotTakenForEmptyPages(t *testing.T) {
 	assert.Len(t, ids, 50)
 }
 
-// TestQueryWaitsAsLongAsTheServiceAsks, and no longer than its context.
+// The query waits for Retry-After, or until its context ends.
 func TestQueryWaitsAsLongAsTheServiceAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := emulatingEverything(t, numbered(60)...)
@@ -226,7 +223,7 @@ func TestQueryWaitsAsLongAsTheServiceAsks(t *testing.T) {
 	})
 }
 
-// TestCoverageIsShownToThoseWhoAsk, and is an error where it is too low.
+// Coverage is returned on request; below MinimumCoverage the query fails.
 func TestCoverageIsShownToThoseWhoAsk(t *testing.T) {
 	srv, client := emulatingEverything(t, models.Document{"id": "1", "text": "harbour view"})
 	page, err := search.NewSearchPager[models.Document](client, "", &search.SearchOptions{MinimumCoverage: to.Ptr(80.)}).NextPage(t.Context())

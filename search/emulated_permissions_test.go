@@ -31,8 +31,8 @@ const securedIndex = `{"name":"everything","permissionFilterOption":"enabled","f
 	{"name":"users","type":"Collection(Edm.String)","filterable":true,"permissionFilter":"userIds"},
 	{"name":"team","type":"Edm.String","filterable":true,"permissionFilter":"groupIds"}]}`
 
-// secured is a service whose index has three documents of an owner that are open to all,
-// and as many restricted ones as were asked for.
+// secured is a service with an index of one owner's documents: three public ones and the given number of restricted
+// ones.
 func secured(t *testing.T, restricted int) *searchtest.Server {
 	t.Helper()
 	srv := searchtest.NewServer(&searchtest.Options{Token: func(string) bool { return true }})
@@ -76,8 +76,7 @@ func byToken(t *testing.T, srv *searchtest.Server, opts *search.ClientOptions) *
 	return client
 }
 
-// wholeReads are the calls that speak for the whole index: each returns how many of its
-// documents it has seen.
+// wholeReads has the calls whose result must cover the whole index. Each returns the number of documents it saw.
 var wholeReads = map[string]func(context.Context, *search.Client) (int, error){
 	"Scan": func(ctx context.Context, c *search.Client) (n int, _ error) {
 		for _, err := range search.ScanKeys(ctx, c, &search.ScanOptions{KeyField: "id"}) {
@@ -115,7 +114,7 @@ var wholeReads = map[string]func(context.Context, *search.Client) (int, error){
 	},
 }
 
-// statistics answers with these numbers of documents, one after another, over and over.
+// statistics answers index statistics with these document counts in turn, cyclically.
 func statistics(documents ...int) func(*http.Request, func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	asked := 0
 	return func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
@@ -222,8 +221,7 @@ func TestWholeIndexIsReadElevatedOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestScanGoesOnWithAWarning: a scan that cannot read the definition goes on, and warns once per client; with
-// AssumeWholeView it does not warn.
+// A scan that cannot read the definition continues and warns once per client. With AssumeWholeView it does not warn.
 func TestScanGoesOnWithAWarning(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
@@ -355,7 +353,7 @@ func TestDeleteMatchingLeavesNothingBehindPermissions(t *testing.T) {
 	assert.Empty(t, srv.DocumentKeys("everything"))
 }
 
-// TestDefinitionIsReadOnceForWorkAndNotForPages counts requests.
+// The test counts the requests for the definition.
 func TestDefinitionIsReadOnceForWorkAndNotForPages(t *testing.T) {
 	srv, client := emulatingEverything(t, numbered(50)...)
 	rows, err := search.NewRows(client, &search.RowsOptions{KeyField: "id", PageSize: 10})
@@ -384,8 +382,8 @@ func TestDefinitionIsReadOnceForWorkAndNotForPages(t *testing.T) {
 	}
 }
 
-// TestAnUpdateKeepsPermissionFilters: a version that does not show them would remove them, and every user
-// would see every document.
+// Without this protection an update in a version that lacks permission filters would remove them, and every user
+// could read every document.
 func TestAnUpdateKeepsPermissionFilters(t *testing.T) {
 	srv := secured(t, 1)
 	client, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), securedOptions(srv, nil))
@@ -403,7 +401,7 @@ func TestAnUpdateKeepsPermissionFilters(t *testing.T) {
 	assert.Equal(t, 3, shown, "what is open to all")
 }
 
-// TestAnOlderVersionDoesNotRemoveWhatItDoesNotShow: members of newer versions, however the definition is written.
+// Members of newer versions survive an update, in each representation of the definition.
 func TestAnOlderVersionDoesNotRemoveWhatItDoesNotShow(t *testing.T) {
 	srv := secured(t, 1)
 	key := azcore.NewKeyCredential(searchtest.AdminKey)

@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// bar has documents that differ in everything that filters look at.
+// bar is an index whose documents differ in every property that filters can test.
 func bar(t testing.TB) *search.Client {
 	t.Helper()
 	time1 := time.Date(2020, 2, 29, 23, 59, 59, 999_000_000, time.UTC)
@@ -36,8 +36,7 @@ func bar(t testing.TB) *search.Client {
 	return client
 }
 
-// TestFilterFindsWhatItsTextSays: the builder, Filterf, and the text that one
-// would have written by hand find the same documents.
+// The builder, Filterf and a filter written by hand find the same documents.
 func TestFilterFindsWhatItsTextSays(t *testing.T) {
 	client := bar(t)
 	leap := time.Date(2020, 2, 29, 23, 59, 59, 999_000_000, time.UTC)
@@ -106,9 +105,8 @@ func TestFilterFindsWhatItsTextSays(t *testing.T) {
 	}
 }
 
-// TestValueIsFoundByItself checks that a filter with a value finds that value and
-// no other: a literal that the service reads differently from the document would
-// find nothing, or be refused.
+// A filter with a value finds that value and no other. If the service read the literal differently from the document,
+// it would find nothing or refuse it.
 func TestValueIsFoundByItself(t *testing.T) {
 	_, client := emulatingEverything(t)
 	opts := &search.IndexDocumentsOptions{KeyField: "id"}
@@ -135,7 +133,7 @@ func TestValueIsFoundByItself(t *testing.T) {
 	})
 }
 
-// TestFilterHoldsTenThousandValues, commas and quotes in them.
+// The values contain commas and quotes.
 func TestFilterHoldsTenThousandValues(t *testing.T) {
 	docs := numbered(40)
 	for i, doc := range docs {
@@ -159,7 +157,7 @@ func TestFilterHoldsTenThousandValues(t *testing.T) {
 	assert.Equal(t, 400, e.StatusCode)
 }
 
-// TestValuesKeepWhatTheyAre on the way into an index and out of a query.
+// Values survive the way into an index and out of a query.
 func TestValuesKeepWhatTheyAre(t *testing.T) {
 	at := time.Date(2020, 2, 29, 12, 0, 0, 123_000_000, time.FixedZone("", 5*3600+1800))
 	point := models.GeographyPoint{Longitude: -122.131577, Latitude: 47.678581}
@@ -224,7 +222,7 @@ func TestValuesKeepWhatTheyAre(t *testing.T) {
 	require.ErrorContains(t, err, `the document of result 0 does not fit`)
 }
 
-// TestSelectedFieldsAreAllThereIs, whatever the type has room for.
+// Fields of the type that were not selected stay zero.
 func TestSelectedFieldsAreAllThereIs(t *testing.T) {
 	client := bar(t)
 	for _, c := range []struct {
@@ -252,7 +250,6 @@ func TestSelectedFieldsAreAllThereIs(t *testing.T) {
 	}
 }
 
-// TestNothingFoundIsNoError.
 func TestNothingFoundIsNoError(t *testing.T) {
 	client := bar(t)
 	opts := &search.SearchOptions{IncludeTotalCount: true, Facets: []search.Facet{search.FacetByValue("text", nil), search.FacetByRange("int", 0, 10)}, HighlightFields: []string{"text"}}
@@ -274,7 +271,7 @@ func TestNothingFoundIsNoError(t *testing.T) {
 	assert.Empty(t, completions.Results)
 }
 
-// What the service keeps in an Edm.Double is a float64 in every call that returns documents.
+// A field of type Edm.Double is a float64 in every call that returns documents.
 func TestInfinitiesOfTypedDocuments(t *testing.T) {
 	type row struct {
 		ID     string   `json:"id" search:"key"`

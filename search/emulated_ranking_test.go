@@ -14,7 +14,6 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// TestFacetsHaveTheTypesOfTheirFields.
 func TestFacetsHaveTheTypesOfTheirFields(t *testing.T) {
 	noon := time.Date(2018, 5, 3, 12, 0, 0, 0, time.UTC)
 	_, client := emulatingEverything(t,
@@ -57,7 +56,7 @@ func TestFacetsHaveTheTypesOfTheirFields(t *testing.T) {
 	assert.Equal(t, []models.ValueFacet[int64]{{Value: 0, Count: 1}, {Value: 10, Count: 1}, {Value: 20, Count: 1}}, tens)
 }
 
-// TestFacetsAreOfAllThatMatches and not of what is returned.
+// Facets count all matches, not only the returned page.
 func TestFacetsAreOfAllThatMatches(t *testing.T) {
 	_, client := emulatingEverything(t, numbered(300)...)
 	by := func(opts *search.FacetByValueOptions) int {
@@ -71,7 +70,7 @@ func TestFacetsAreOfAllThatMatches(t *testing.T) {
 	assert.Equal(t, 250, by(&search.FacetByValueOptions{Count: -1}))
 }
 
-// hotelTexts has documents to search for words in.
+// hotelTexts is an index with texts for full-text search.
 func hotelTexts(t testing.TB) *search.Client {
 	t.Helper()
 	_, client := emulatingEverything(t,
@@ -82,7 +81,7 @@ func hotelTexts(t testing.TB) *search.Client {
 	return client
 }
 
-// TestHighlightsShowWhatMatched in the fields that were asked for.
+// Only requested fields are highlighted.
 func TestHighlightsShowWhatMatched(t *testing.T) {
 	client := hotelTexts(t)
 	highlights := func(text string, opts *search.SearchOptions) map[string][]string {
@@ -99,7 +98,7 @@ func TestHighlightsShowWhatMatched(t *testing.T) {
 	assert.Nil(t, highlights("pool", nil), "nobody asked")
 }
 
-// TestScoresDecideTheOrder unless the query does.
+// Results are ordered by score unless the query has OrderBy.
 func TestScoresDecideTheOrder(t *testing.T) {
 	client := hotelTexts(t)
 	for name, c := range map[string]struct {
@@ -136,7 +135,7 @@ func TestScoresDecideTheOrder(t *testing.T) {
 	}
 }
 
-// TestVectorsOfEachTypeFindTheirNeighbours, with the metric of the field.
+// Each vector type uses the metric of its field.
 func TestVectorsOfEachTypeFindTheirNeighbours(t *testing.T) {
 	_, client := emulatingEverything(t,
 		models.Document{"id": "1", "single": []float32{1, 0}, "half": []float32{1, 1}, "int16": []int16{300, -300}, "sbyte": []int8{127, 0}, "byte": models.PackedBits{0b11110000, 0}},
@@ -173,7 +172,7 @@ func TestVectorsOfEachTypeFindTheirNeighbours(t *testing.T) {
 	}
 }
 
-// TestHybridQueryFusesTextAndVectors by the ranks in the lists of both.
+// Hybrid queries fuse text and vector results by rank.
 func TestHybridQueryFusesTextAndVectors(t *testing.T) {
 	client := hotelTexts(t)
 	query := func(weight float64, filter search.Filter, mode models.VectorFilterMode) (ids string, scores []float64) {
@@ -189,7 +188,7 @@ func TestHybridQueryFusesTextAndVectors(t *testing.T) {
 		}
 		return ids, scores
 	}
-	const first, second = 1. / 60, 1. / 61 // of a list, as reciprocal rank fusion counts
+	const first, second = 1. / 60, 1. / 61 // scores of the first and second rank in reciprocal rank fusion
 	ids, scores := query(0, search.Filter{}, "")
 	assert.Equal(t, "123", ids, "by the text 2 1, by the vector 1 3")
 	assert.InDeltaSlice(t, []float64{first + second, first, second}, scores, 1e-6)
@@ -204,7 +203,6 @@ func TestHybridQueryFusesTextAndVectors(t *testing.T) {
 	assert.Less(t, scores[0], first+second)
 }
 
-// TestSuggestionsAreForWhatIsTyped.
 func TestSuggestionsAreForWhatIsTyped(t *testing.T) {
 	client := hotelTexts(t)
 	for name, c := range map[string]struct {
@@ -236,7 +234,6 @@ func TestSuggestionsAreForWhatIsTyped(t *testing.T) {
 	}
 }
 
-// TestCompletionsAreOfTheModeAskedFor.
 func TestCompletionsAreOfTheModeAskedFor(t *testing.T) {
 	client := hotelTexts(t)
 	for name, c := range map[string]struct {

@@ -25,7 +25,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// scanned returns the keys that a scan of the index everything sees, in order.
+// scanned returns the keys of a scan of the index everything, in order.
 func scanned(t testing.TB, client *search.Client, opts *search.ScanOptions) (ids []string, err error) {
 	t.Helper()
 	for doc, err := range search.Scan[struct {
@@ -39,8 +39,7 @@ func scanned(t testing.TB, client *search.Client, opts *search.ScanOptions) (ids
 	return ids, nil
 }
 
-// TestScanSeesWhatLivesExactlyOnce while another goroutine deletes
-// and adds documents before, between and behind those that live.
+// Another goroutine adds and deletes documents before, between and after the permanent ones.
 func TestScanSeesWhatLivesExactlyOnce(t *testing.T) {
 	lives := testkit.Cases(1200, 5000, 5000)
 	for _, pageSize := range []int{7, 1000} {
@@ -51,7 +50,7 @@ func TestScanSeesWhatLivesExactlyOnce(t *testing.T) {
 				want[i] = doc["id"].(string)
 			}
 			srv, client := emulatingEverything(t, docs...)
-			turns := make(chan struct{}) // no buffer: each page is read while others write
+			turns := make(chan struct{}) // unbuffered: pages and writes alternate
 			srv.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 				if strings.HasSuffix(req.URL.Path, "search.post.search") {
 					turns <- struct{}{}
@@ -79,8 +78,8 @@ func TestScanSeesWhatLivesExactlyOnce(t *testing.T) {
 	}
 }
 
-// comeAndGo picks a hundred guest keys between n numbered documents, uploads
-// every other one and deletes the rest.
+// comeAndGo picks a hundred temporary keys between n numbered documents. It uploads every other one and deletes the
+// rest.
 func comeAndGo(ctx context.Context, client *search.Client, round, n int) error {
 	actions := make([]models.IndexDocumentsAction[models.Document], 100)
 	for i := range actions {
@@ -95,7 +94,7 @@ func comeAndGo(ctx context.Context, client *search.Client, round, n int) error {
 	return err
 }
 
-// TestScanReturnsEveryLegalKey in the order of its characters, from any place on.
+// Keys are returned in character order, from any starting key.
 func TestScanReturnsEveryLegalKey(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		key := rapid.StringMatching(`[A-Za-z0-9=-][A-Za-z0-9_=-]{0,8}`)
@@ -115,7 +114,7 @@ func TestScanReturnsEveryLegalKey(t *testing.T) {
 	})
 }
 
-// TestScanGoesOnWhereItFailed without losing or repeating a document.
+// The scan continues after the failure and neither loses nor repeats a document.
 func TestScanGoesOnWhereItFailed(t *testing.T) {
 	srv, client := emulatingEverything(t, numbered(500)...)
 	var ids []string
@@ -134,7 +133,7 @@ func TestScanGoesOnWhereItFailed(t *testing.T) {
 	assert.Len(t, slices.Compact(ids), 500)
 }
 
-// TestScanReturnsWhatMeetsItsFilter and the key, selected or not.
+// The key is returned even if it is not selected.
 func TestScanReturnsWhatMeetsItsFilter(t *testing.T) {
 	_, client := emulatingEverything(t, numbered(100)...)
 	filter := search.Or(search.Lt("int", 10), search.Ge("int", 95))
@@ -151,7 +150,7 @@ func TestScanReturnsWhatMeetsItsFilter(t *testing.T) {
 	require.ErrorContains(t, err, "'plain' is not a filterable field", "the filter is refused, not the key")
 }
 
-// TestOnlyARefusalOfTheKeySaysWhatAKeyIsToBe, and not each whose text has "id" somewhere.
+// A refusal whose text merely contains "id" is not about the key.
 func TestOnlyARefusalOfTheKeySaysWhatAKeyIsToBe(t *testing.T) {
 	_, client := emulatingEverything(t, numbered(1)...)
 	for field, opts := range map[string]*search.ScanOptions{
@@ -164,7 +163,7 @@ func TestOnlyARefusalOfTheKeySaysWhatAKeyIsToBe(t *testing.T) {
 	}
 }
 
-// TestScanGetsPastWhereSearchEnds, which is at 100000 results.
+// Ordinary searches end at 100 000 results.
 func TestScanGetsPastWhereSearchEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("uploads 101500 documents")
@@ -192,8 +191,7 @@ func TestScanGetsPastWhereSearchEnds(t *testing.T) {
 	assert.GreaterOrEqual(t, n, 100_000)
 }
 
-// TestKeyThatCannotBeScannedIsRefusedBeforeTheFirstDocument: by its definition,
-// or by the service if that is not read.
+// The refusal comes from the definition, or from the service if the definition cannot be read.
 func TestKeyThatCannotBeScannedIsRefusedBeforeTheFirstDocument(t *testing.T) {
 	for _, attributes := range []string{`"filterable":false,"sortable":true`, `"filterable":true,"sortable":false`, `"filterable":true,"sortable":true,"normalizer":"lowercase"`} {
 		_, client := emulating(t, `{"name":"fixed","fields":[{"name":"id","type":"Edm.String","key":true,`+attributes+`}]}`, "fixed", models.Document{"id": "1"})
@@ -214,8 +212,7 @@ func TestKeyThatCannotBeScannedIsRefusedBeforeTheFirstDocument(t *testing.T) {
 	}
 }
 
-// TestScanPassesOverNoKeyThatANormalizerMakesEqual: it returns all documents, or
-// an error, if it could not know of the normalizer.
+// If a scan cannot learn about a normalizer of the key, it returns all documents or an error.
 func TestScanPassesOverNoKeyThatANormalizerMakesEqual(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		keys := rapid.SliceOfNDistinct(rapid.StringMatching(`[abAB]{1,2}`), 1, 12, rapid.ID).Draw(rt, "keys")
@@ -237,7 +234,7 @@ func TestScanPassesOverNoKeyThatANormalizerMakesEqual(t *testing.T) {
 	})
 }
 
-// withRoomForOne cuts pages as the service does where documents are large.
+// withRoomForOne limits pages to one result, as the service does for large documents.
 func withRoomForOne(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	resp, err := next(req)
 	if req.Method == http.MethodGet { // the definition
@@ -258,7 +255,7 @@ func withRoomForOne(req *http.Request, next func(*http.Request) (*http.Response,
 	return resp, err
 }
 
-// TestScanWithAQueryKeyNeedsTheNameOfTheKey, because only admins read definitions.
+// Only admins can read definitions.
 func TestScanWithAQueryKeyNeedsTheNameOfTheKey(t *testing.T) {
 	srv, _ := emulatingEverything(t, numbered(3)...)
 	reader, err := search.NewClientWithKey(srv.URL(), "everything", azcore.NewKeyCredential(searchtest.QueryKey), impatient(srv))

@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// manual is an index of questions that people ask about a boat.
+// manual is an index of questions and answers about a boat.
 const manual = `{"name":"manual","fields":[
 	{"name":"id","type":"Edm.String","key":true},
 	{"name":"title","type":"Edm.String"},
@@ -26,8 +26,7 @@ const manual = `{"name":"manual","fields":[
 	"semantic":{"defaultConfiguration":"c","configurations":[{"name":"c","prioritizedFields":{"titleField":{"fieldName":"title"},"prioritizedContentFields":[{"fieldName":"body"}]}}]},
 	"vectorSearch":{"algorithms":[{"name":"a","kind":"hnsw"}],"profiles":[{"name":"p","algorithm":"a"}]}}`
 
-// ranking returns a server that stands in for semantic ranking, and a client for
-// an index of it.
+// ranking returns a server that emulates semantic ranking, and a client of its index.
 func ranking(t testing.TB, docs ...models.Document) (*searchtest.Server, *search.Client) {
 	t.Helper()
 	srv := searchtest.NewServer(&searchtest.Options{SemanticStandIn: true})
@@ -47,7 +46,7 @@ func ranking(t testing.TB, docs ...models.Document) (*searchtest.Server, *search
 	return srv, client
 }
 
-// TestSemanticRepliesAreReadInFull: scores, captions and answers.
+// A reply has scores, captions and answers.
 func TestSemanticRepliesAreReadInFull(t *testing.T) {
 	_, client := ranking(t)
 	page, err := search.NewSearchPager[struct{ ID string }](client, "when should I reef the sail?", &search.SearchOptions{
@@ -75,7 +74,7 @@ func TestSemanticRepliesAreReadInFull(t *testing.T) {
 	}
 }
 
-// TestSemanticOptionsReachTheServer: each makes a difference that shows.
+// Each option changes the reply.
 func TestSemanticOptionsReachTheServer(t *testing.T) {
 	_, client := ranking(t)
 	first := func(text string, opts *search.SearchOptions) *models.SearchDocumentsResult[struct{ ID string }] {
@@ -100,7 +99,7 @@ func TestSemanticOptionsReachTheServer(t *testing.T) {
 	assert.Nil(t, page.Results[0].Captions)
 }
 
-// TestRankingDoesNotLoseResults that are behind those that are ranked.
+// The ranker reorders only the top results; the rest must follow.
 func TestRankingDoesNotLoseResults(t *testing.T) {
 	var docs []models.Document
 	for i := range 120 {
@@ -122,7 +121,7 @@ func TestRankingDoesNotLoseResults(t *testing.T) {
 	assert.Equal(t, 50, ranked)
 }
 
-// TestPartialRepliesAreResults unless an error was asked for.
+// A partial reply is an error only if the caller asks for that.
 func TestPartialRepliesAreResults(t *testing.T) {
 	srv, client := ranking(t)
 	opts := &search.SearchOptions{QueryType: models.QueryTypeSemantic, Semantic: &search.SemanticOptions{Answers: &search.AnswerOptions{}, Captions: &search.CaptionOptions{}}}

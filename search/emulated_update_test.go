@@ -18,11 +18,11 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// writers is how many goroutines change the same definition at the same time:
-// more than are likely to get through at the first attempt.
+// writers is the number of goroutines that change one definition concurrently, so high that most conflict at the
+// first attempt.
 const writers = 8
 
-// rivals calls update in that many goroutines, and returns what went wrong.
+// rivals calls update in writers goroutines and returns their joined errors.
 func rivals(update func(i int) error) error {
 	errs := make([]error, writers)
 	var wg sync.WaitGroup
@@ -33,8 +33,7 @@ func rivals(update func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// rendezvous makes the first definition that each writer reads the same one: it
-// holds those replies back until all of them have been made.
+// rendezvous delays the first reply to each writer until all writers have one, so that all read the same version.
 func rendezvous(srv *searchtest.Server) {
 	var all sync.WaitGroup
 	all.Add(writers)
@@ -49,8 +48,7 @@ func rendezvous(srv *searchtest.Server) {
 	})
 }
 
-// TestNoUpdateOfAnIndexIsLostConcurrentSafe: each writer adds a field, all begin
-// with the same version, and all fields are there in the end.
+// Each writer adds a field to the same version; the final index has all fields.
 func TestNoUpdateOfAnIndexIsLostConcurrentSafe(t *testing.T) {
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()
@@ -74,7 +72,6 @@ func TestNoUpdateOfAnIndexIsLostConcurrentSafe(t *testing.T) {
 	assert.EqualValues(t, 2, srv.DocumentCount("hotels"), "documents stay")
 }
 
-// TestNoUpdateOfASynonymMapIsLostConcurrentSafe.
 func TestNoUpdateOfASynonymMapIsLostConcurrentSafe(t *testing.T) {
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()
@@ -96,7 +93,7 @@ func TestNoUpdateOfASynonymMapIsLostConcurrentSafe(t *testing.T) {
 	}
 }
 
-// TestUpdateThatNeverGetsThroughSaysSo, and undoes nobody's change.
+// The update reports the conflict and overwrites no other change.
 func TestUpdateThatNeverGetsThroughSaysSo(t *testing.T) {
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()
@@ -119,8 +116,7 @@ func TestUpdateThatNeverGetsThroughSaysSo(t *testing.T) {
 	assert.Len(t, index.Description, 1, "that of the one who got through")
 }
 
-// TestUpdateWhoseAnswerIsLostIsMadeOnce: the retry of the pipeline is refused,
-// because the ETag is that of the change itself, and the update notices.
+// The pipeline's retry fails with 412 because the update itself changed the ETag. The update must detect this.
 func TestUpdateWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
 	srv, _ := emulatedIndexClient()
 	defer srv.Close()
@@ -138,7 +134,7 @@ func TestUpdateWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
 	assert.Equal(t, 1, calls)
 }
 
-// TestAliasIsFollowedByQueriesAtOnce, and its index is safe from deletion.
+// While an alias refers to an index, the index cannot be deleted.
 func TestAliasIsFollowedByQueriesAtOnce(t *testing.T) {
 	ctx := t.Context()
 	srv, indexes := emulatedIndexClient()

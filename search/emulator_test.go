@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// TestConditionsHoldOrFail walks an index through every ETag condition.
+// The test covers every ETag condition.
 func TestConditionsHoldOrFail(t *testing.T) {
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()
@@ -85,8 +85,7 @@ func TestQueryKeyMayReadAndNotWrite(t *testing.T) {
 	assert.Contains(t, e.Hint, "UploadDocuments needs an admin key (query keys only read documents) of this service")
 }
 
-// zipped asks for zipped replies, which net/http's transport does by itself and
-// the emulator's does not.
+// zipped requests compressed replies. The transport of net/http does so automatically, the emulator's does not.
 type zipped struct{}
 
 func (zipped) Do(req *policy.Request) (*http.Response, error) {
@@ -175,8 +174,7 @@ func TestSomethingElseInsteadOfADefinitionIsMalformed(t *testing.T) {
 	}
 }
 
-// TestClientConcurrentSafe shares a client among goroutines, of which one
-// rotates the key.
+// Goroutines share a client, and one of them rotates the key.
 func TestClientConcurrentSafe(t *testing.T) {
 	srv, opts := emulated()
 	defer srv.Close()
@@ -184,7 +182,7 @@ func TestClientConcurrentSafe(t *testing.T) {
 	client, err := search.NewClientWithKey(srv.URL(), "hotels", cred, opts)
 	require.NoError(t, err)
 	var wg sync.WaitGroup
-	errs := make(chan error, 8*20) // one place for each call
+	errs := make(chan error, 8*20) // one slot for each call
 	for i := range 8 {
 		wg.Go(func() {
 			for range 20 {

@@ -22,8 +22,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// TestErrorSaysWhatTheServiceSaidAndWhatHelps has one row for each kind of
-// refusal: the whole text is compared, because the text is the promise.
+// The test compares whole error texts, one row for each kind of refusal, because users rely on them.
 func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 	const id = ", request id 11111111-2222-3333-4444-555555555555)"
 	getDocument := func(ctx context.Context, c *search.Client, _ *search.IndexClient) error {
@@ -140,7 +139,7 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 	}
 }
 
-// TestErrorHasNoCredentialThatAGatewayQuotes: some explain what they refuse by the headers of the request.
+// Some gateways quote request headers in their error pages.
 func TestErrorHasNoCredentialThatAGatewayQuotes(t *testing.T) {
 	const key = "0123456789abcdefABCDEF"
 	client, err := search.NewClientWithKey(testEndpoint, "hotels", azcore.NewKeyCredential(key), options(&wire{answer: func(_ int, req *http.Request) (*http.Response, error) {
@@ -177,12 +176,12 @@ func TestZippedErrorIsRead(t *testing.T) {
 	_, err := newClient(t, w).DocumentCount(t.Context(), nil)
 	assert.ErrorContains(t, err, "Zipped. (DocumentCount of index")
 
-	// A proxy that unzips and leaves the header.
+	// The proxy decompresses the body and keeps the header.
 	w = reply(400, `{"error":{"code":"C","message":"Not zipped."}}`, "Content-Encoding", "gzip")
 	_, err = newClient(t, w).DocumentCount(t.Context(), nil)
 	assert.ErrorContains(t, err, "Not zipped. (DocumentCount of index")
 
-	// Half of it says nothing any more, but the status still does.
+	// A truncated body has no message, so the status decides.
 	w = reply(400, b.String()[:12], "Content-Encoding", "gzip")
 	_, err = newClient(t, w).DocumentCount(t.Context(), nil)
 	var e *search.Error
@@ -216,11 +215,10 @@ func TestRetryAfterReachesTheCaller(t *testing.T) {
 	}
 }
 
-// TestErrorsKeepNoSecretsAndNoDocuments dumps an error with everything that
-// hangs from it.
+// The test dumps an error with everything it references.
 func TestErrorsKeepNoSecretsAndNoDocuments(t *testing.T) {
 	opts := options(reply(400, `{"error":{"message":"No."}}`))
-	opts.PerCallPolicies = []policy.Policy{ownCredential{}} // of a gateway, for example
+	opts.PerCallPolicies = []policy.Policy{ownCredential{}} // for example of a gateway
 	client, err := search.NewClientWithKey(testEndpoint, "hotels", azcore.NewKeyCredential(testKey), opts)
 	require.NoError(t, err)
 	_, err = client.IndexDocumentsRaw(t.Context(), newBody(`{"secret":"document content"}`))
@@ -246,8 +244,7 @@ func (ownCredential) Do(req *policy.Request) (*http.Response, error) {
 	return req.Next()
 }
 
-// TestConnectionErrorsAreReachable: the buffered sender tells by them whether a
-// request can have been applied.
+// The buffered sender uses these errors to decide whether a request may have been applied.
 func TestConnectionErrorsAreReachable(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	w := &wire{answer: func(int, *http.Request) (*http.Response, error) { return nil, refused }}
@@ -299,7 +296,6 @@ func TestNilReplyIsAnError(t *testing.T) {
 	assert.Equal(t, 403, e.StatusCode)
 }
 
-// transporter is a policy.Transporter made of a function.
 type transporter func(*http.Request) (*http.Response, error)
 
 func (f transporter) Do(req *http.Request) (*http.Response, error) { return f(req) }

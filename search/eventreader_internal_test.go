@@ -14,14 +14,14 @@ import (
 
 type event struct{ name, data string }
 
-// naiveEvents reads a whole text as the HTML standard says, with its steps one by one.
+// naiveEvents parses a complete text by the steps of the HTML standard.
 func naiveEvents(text string) (list []event) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Split(text, "\n")
 	var name, data string
 	has := false
-	for _, line := range lines[:len(lines)-1] { // the last one has no end
+	for _, line := range lines[:len(lines)-1] { // the last line is not terminated
 		switch {
 		case line == "" && has:
 			if name == "" {
@@ -44,7 +44,7 @@ func naiveEvents(text string) (list []event) {
 	return list
 }
 
-// pieces returns the text in pieces that end anywhere.
+// pieces is a Reader that splits the text at arbitrary positions.
 type pieces struct {
 	text string
 	cuts []byte
@@ -64,8 +64,8 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// FuzzEvents: no event of a stream is lost, joined or made up, wherever the network cuts it, and a
-// stream that just ends is an error.
+// Wherever the network splits a stream, events are neither lost, joined nor invented. A stream that just ends is an
+// error.
 func FuzzEvents(f *testing.F) {
 	const text = "\ufeff: hello\nevent: retrieval.started\r\ndata: {\ndata:}\r\n\r\nid: 7\rretry:1\rdata\r\revent: x\n\nevent:error\ndata: {\"error\":{}}\n\n: ping\n\ndata: cut"
 	f.Add(text, []byte{})
@@ -90,8 +90,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzRetrieveStream: whatever comes, a stream ends with a Completed or an error, and with one of
-// them alone.
+// For any input a stream ends with exactly one Completed or error.
 func FuzzRetrieveStream(f *testing.F) {
 	const completed, failed = "event: response.completed\ndata: {\"response\":[]}\n\n", "event: error\ndata: {\"error\":{\"message\":\"m\"}}\n\n"
 	for _, text := range []string{"", "data: {}\n\n", completed, failed, completed + completed, "event: error\ndata: null\n\n", "event: response.completed\ndata: null\n\n"} {

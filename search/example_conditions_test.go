@@ -9,11 +9,11 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Conditions that may be missing: no filter is left out.
+// Optional conditions: an unset one adds no filter.
 func ExampleAnd() {
 	srv, client := resorts()
 	defer srv.Close()
-	var near search.Filter // the guest did not say where
+	var near search.Filter // not given by the guest
 	filter := search.And(search.Ge("rating", 4.5), search.Lt("rate", 400), near)
 	fmt.Println(filter)
 	for hotel, err := range search.Scan[Resort](context.Background(), client, &search.ScanOptions{Filter: filter}) {
@@ -54,7 +54,7 @@ func ExampleNot() {
 	// Old Harbour Inn <nil>
 }
 
-// Whatever a guest typed is compared, and never part of the filter.
+// User input is always a value and never filter syntax.
 func ExampleEq() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -72,7 +72,7 @@ func ExampleEq() {
 	// name eq ''' or true or name eq ''' 0
 }
 
-// A field that is null is not equal to any value.
+// Null differs from every value.
 func ExampleNe() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -116,7 +116,7 @@ func ExampleLt() {
 	// Roadside Motel <nil>
 }
 
-// Keys are strings, and ordered by their characters.
+// Keys are strings and are ordered by their characters.
 func ExampleLe() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -175,7 +175,7 @@ func ExampleNotEmpty() {
 	// Nameless Cabin <nil>
 }
 
-// A text and a field, of which one is enough; the text decides about the order.
+// A text or a field must match; only the text affects the score.
 func ExampleIsMatchScoring() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -192,7 +192,7 @@ func ExampleIsMatchScoring() {
 	// Secret Point Resort <nil>
 }
 
-// Filters can be compared, logged, and put into requests that others make.
+// A Filter can be compared, logged, or used in a hand-written request.
 func ExampleFilter_String() {
 	seattle := models.GeographyPoint{Longitude: -122.335167, Latitude: 47.608013}
 	fmt.Printf("%q\n", search.Or(search.GeoDistance("location", seattle).Lt(5), search.NotEmpty("tags")).String())

@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// A rule is added to those that are there.
+// Add a rule to the existing ones.
 func ExampleIndexClient_UpdateSynonymMap() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
@@ -24,7 +24,7 @@ func ExampleIndexClient_UpdateSynonymMap() {
 
 	synonyms, err := indexes.UpdateSynonymMap(ctx, "lodging", func(m *models.SynonymMap) error {
 		const rule = "fancy => luxury, fancy"
-		if !slices.Contains(m.Synonyms, rule) { // else an attempt before has added it
+		if !slices.Contains(m.Synonyms, rule) { // an earlier attempt may have added it
 			m.Synonyms = append(m.Synonyms, rule)
 		}
 		return nil
@@ -33,7 +33,7 @@ func ExampleIndexClient_UpdateSynonymMap() {
 	// Output: ["hotel, inn" "fancy => luxury, fancy"] <nil>
 }
 
-// Words that mean the same: fields use the map from when they name it.
+// Synonyms apply to the fields that name the map.
 func ExampleIndexClient_CreateSynonymMap() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
@@ -70,7 +70,7 @@ func ExampleIndexClient_CreateOrUpdateSynonymMap() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	replaced := models.SynonymMap{Name: "lodging", Synonyms: []string{"hotel, inn, hostel"}} // has no ETag: written over whatever is there
+	replaced := models.SynonymMap{Name: "lodging", Synonyms: []string{"hotel, inn, hostel"}} // without ETag: overwrites any version
 	if _, err := indexes.CreateOrUpdateSynonymMap(ctx, replaced, nil); err != nil {
 		log.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func ExampleIndexClient_DeleteSynonymMap() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	etag := azcore.ETag(created.ETag) // only as long as nobody has changed it
+	etag := azcore.ETag(created.ETag) // only if the map is unchanged
 	fmt.Println(indexes.DeleteSynonymMap(ctx, "lodging", &search.DeleteSynonymMapOptions{IfMatch: &etag}))
 	err = indexes.DeleteSynonymMap(ctx, "lodging", nil)
 	fmt.Println("not found:", errors.Is(err, search.ErrSynonymMapNotFound))
@@ -142,7 +142,7 @@ func ExampleIndexClient_DeleteSynonymMap() {
 	// not found: true
 }
 
-// A name that programs can keep while the index behind it is replaced.
+// An alias keeps its name while the index behind it is replaced.
 func ExampleIndexClient_CreateAlias() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
@@ -160,7 +160,7 @@ func ExampleIndexClient_CreateAlias() {
 	// Output: Fancy Stay <nil>
 }
 
-// From one index to the next, with no moment in between.
+// Move an alias to another index atomically.
 func ExampleIndexClient_CreateOrUpdateAlias() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
@@ -190,7 +190,7 @@ func ExampleIndexClient_GetAlias() {
 	}
 	alias, err := indexes.GetAlias(ctx, "stays", nil)
 	fmt.Println(alias.Indexes, err)
-	_, err = indexes.GetAlias(ctx, "hotels", nil) // an index is no alias
+	_, err = indexes.GetAlias(ctx, "hotels", nil) // an index is not an alias
 	fmt.Println("not found:", errors.Is(err, search.ErrAliasNotFound))
 	// Output:
 	// [hotels] <nil>
@@ -225,7 +225,7 @@ func ExampleIndexClient_DeleteAlias() {
 	// not found: true
 }
 
-// What an index makes of a text.
+// Show the tokens that an index makes of a text.
 func ExampleIndexClient_AnalyzeText() {
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()

@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// All passages of a file leave an index whose key can neither be filtered nor sorted by.
+// Delete all passages of a file from an index whose key is neither filterable nor sortable.
 func ExampleDeleteMatching() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -23,7 +23,7 @@ func ExampleDeleteMatching() {
 	// Output: 2
 }
 
-// Reading what was written: the service confirms a change before queries see it.
+// Wait until a write is visible: the service confirms a write before queries see it.
 func ExampleWaitVisible() {
 	srv, client := resorts()
 	defer srv.Close()

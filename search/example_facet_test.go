@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// The best three tags, in the order of the alphabet where they are as frequent.
+// The three most frequent tags; ties are ordered alphabetically.
 func ExampleFacetByValue() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -89,7 +89,7 @@ func ExampleFacetByPeriod() {
 	// 2020 1
 }
 
-// Several facets in one request, one of them in the syntax of the service.
+// Several facets in one request, one of them in the service's own syntax.
 func ExampleRawFacet() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -110,7 +110,7 @@ func ExampleRawFacet() {
 	// [{true 3} {false 1}] <nil>
 }
 
-// What is wrong is reported by the operation that uses the facet, or here.
+// An invalid facet is reported by Err, and by the operation that uses it.
 func ExampleFacet() {
 	fmt.Println(search.FacetByValue("tags", &search.FacetByValueOptions{Count: -1, Sort: search.FacetSortValueAscending}))
 	fmt.Println(search.FacetByRange("opened", time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC)))

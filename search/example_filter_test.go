@@ -8,8 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Conditions that a program puts together, with values that anybody may have
-// typed.
+// Combine conditions with values from user input.
 func ExampleFilter() {
 	city, onlyFree := "L'Aquila", true
 	filter := search.And(
@@ -24,7 +23,7 @@ func ExampleFilter() {
 	// Address/City eq 'L''Aquila' and LastRenovationDate ge 2020-01-01T00:00:00Z and (ParkingIncluded or Distance lt 0.5)
 }
 
-// What is wrong is reported by the operation that uses the filter, or here.
+// An invalid filter is reported by Err, and by the operation that uses it.
 func ExampleFilter_Err() {
 	filter := search.And(search.Eq("Rating eq 1 or true", 4), search.Gt("Rating", nil))
 	fmt.Println(filter.Err())
@@ -85,7 +84,7 @@ func ExampleGeoDistance() {
 }
 
 func ExampleGeoIntersects() {
-	park := []models.GeographyPoint{ // clockwise, which the service would take for the rest of the globe
+	park := []models.GeographyPoint{ // clockwise, which the service would read as the rest of the globe
 		{Longitude: -122.1, Latitude: 47.6}, {Longitude: -122.1, Latitude: 47.7}, {Longitude: -122, Latitude: 47.7},
 	}
 	fmt.Println(search.GeoIntersects("Location", park...))

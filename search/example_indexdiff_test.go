@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// What a deployment is going to do, before it does it.
+// Preview the changes of a deployment.
 func ExampleDiffIndex() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
@@ -39,7 +39,7 @@ func ExampleDiffIndex() {
 	// all together: in place with downtime
 }
 
-// Changing an index that others may be changing too.
+// Change an index that other programs may change at the same time.
 func ExampleIndexClient_UpdateIndex() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
@@ -47,7 +47,7 @@ func ExampleIndexClient_UpdateIndex() {
 
 	attempts := 0
 	index, err := indexes.UpdateIndex(ctx, "hotels", func(index *models.SearchIndex) error {
-		if attempts++; attempts == 1 { // somebody else, in the meantime
+		if attempts++; attempts == 1 { // another program changes it first
 			theirs, err := indexes.GetIndex(ctx, "hotels", nil)
 			if err != nil {
 				return err

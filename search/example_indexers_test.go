@@ -13,8 +13,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// emulatedIndexers returns a server with an index, and the data source, the skillset and the indexer
-// "hotels" for it. apiVersion "" is the default.
+// emulatedIndexers returns a server with an index and the data source, skillset and indexer "hotels". An empty
+// apiVersion means the default.
 func emulatedIndexers(apiVersion string) (*searchtest.Server, *search.IndexerClient) {
 	ctx := context.Background()
 	srv, opts := emulated()
@@ -43,8 +43,8 @@ func emulatedIndexers(apiVersion string) (*searchtest.Server, *search.IndexerCli
 	return srv, client
 }
 
-// A definition that was read is changed and written over the version that was read. The secret need
-// not be there: the service returns none, and keeps it.
+// Change a definition and write it only if it is unchanged. The service does not return the secret, and keeps it if
+// the request has none.
 func ExampleIndexerClient_CreateOrUpdateDataSource() {
 	ctx := context.Background()
 	srv, client := emulatedIndexers("")
@@ -61,7 +61,7 @@ func ExampleIndexerClient_CreateOrUpdateDataSource() {
 	// Output: indexers.HighWaterMark ""
 }
 
-// An indexer gets a schedule, and its skillset another skill.
+// Set the schedule of an indexer and add a skill to its skillset.
 func ExampleIndexerClient_CreateOrUpdateIndexer() {
 	ctx := context.Background()
 	srv, client := emulatedIndexers("")
@@ -106,7 +106,7 @@ func ExampleIndexerClient_ListIndexerNames() {
 	// indexer hotels <nil>
 }
 
-// After a reset the next run reads everything again.
+// After a reset the next run reads all documents again.
 func ExampleIndexerClient_ResetIndexer() {
 	ctx := context.Background()
 	srv, client := emulatedIndexers("")
@@ -119,7 +119,7 @@ func ExampleIndexerClient_ResetIndexer() {
 	// Output: reset <nil>
 }
 
-// A run begins; WaitForIndexer waits for its end.
+// RunIndexer starts a run; WaitForIndexer waits for its end.
 func ExampleIndexerClient_RunIndexer() {
 	srv, client := emulatedIndexers("")
 	defer srv.Close()
@@ -127,7 +127,7 @@ func ExampleIndexerClient_RunIndexer() {
 	// Output: <nil>
 }
 
-// The permissions of the documents have changed at the source, and nothing else has.
+// Only the permissions of the documents have changed in the source.
 func ExampleIndexerClient_ResyncIndexer() {
 	srv, client := emulatedIndexers("")
 	defer srv.Close()
@@ -135,7 +135,7 @@ func ExampleIndexerClient_ResyncIndexer() {
 	// Output: <nil>
 }
 
-// The next run reads two documents and no others. Only previews have it.
+// The next run reads only these two documents. Only previews support this.
 func ExampleIndexerClient_ResetDocuments() {
 	srv, client := emulatedIndexers("2026-08-01-preview")
 	defer srv.Close()
@@ -143,7 +143,7 @@ func ExampleIndexerClient_ResetDocuments() {
 	// Output: <nil>
 }
 
-// The next run executes a skill again, for all documents. Only previews have it.
+// The next run repeats one skill for all documents. Only previews support this.
 func ExampleIndexerClient_ResetSkills() {
 	srv, client := emulatedIndexers("2026-08-01-preview")
 	defer srv.Close()
@@ -151,7 +151,7 @@ func ExampleIndexerClient_ResetSkills() {
 	// Output: <nil>
 }
 
-// An indexer, what it needs, and nothing of its documents.
+// Delete an indexer, its data source and its skillset. The documents stay in the index.
 func ExampleIndexerClient_DeleteIndexer() {
 	ctx := context.Background()
 	srv, client := emulatedIndexers("")

@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// A base answers questions from an index.
+// A knowledge base answers questions from an index.
 func ExampleIndexClient_CreateKnowledgeBase() {
 	ctx := context.Background()
 	srv, client := emulatedIndexClient()
@@ -42,7 +42,7 @@ func ExampleIndexClient_CreateOrUpdateKnowledgeBase() {
 		log.Fatal(err)
 	}
 	base.Description = "hotels and motels"
-	if _, err := client.CreateOrUpdateKnowledgeBase(ctx, base, nil); err != nil { // over the version of base
+	if _, err := client.CreateOrUpdateKnowledgeBase(ctx, base, nil); err != nil { // overwrites only the version of base
 		log.Fatal(err)
 	}
 	base, err = client.GetKnowledgeBase(ctx, "travel", nil)
@@ -76,7 +76,7 @@ func ExampleIndexClient_GetKnowledgeSourceStatus() {
 	// active <nil>
 }
 
-// The emulator keeps no files of knowledge sources, so the replies are those of the specification.
+// The emulator stores no files of knowledge sources, so the replies are those of the specification.
 func ExampleIndexClient_UploadKnowledgeSourceFile() {
 	const file = `{"fileId":"f1","fileName":"manual.txt","fileSizeBytes":16}`
 	endpoint, closeIt := standIn(map[string]string{
@@ -105,8 +105,8 @@ func ExampleIndexClient_UploadKnowledgeSourceFile() {
 	// <nil>
 }
 
-// The question of a user, whose permissions the sources respect. The emulator retrieves nothing, so
-// the reply is that of the specification.
+// Ask on behalf of a user, with that user's permissions. The emulator retrieves nothing, so the reply is that of the
+// specification.
 func ExampleKnowledgeBaseClient_Retrieve() {
 	endpoint, closeIt := standIn(map[string]string{"POST /knowledgebases('travel')/retrieve": `{"response":[{"content":[{"type":"text","text":"[]"}]}],"activity":[],
 		"references":[{"type":"searchIndex","id":"0","activitySource":0,"docKey":"7","rerankerScore":2.5}]}`})
@@ -128,7 +128,7 @@ func ExampleKnowledgeBaseClient_Retrieve() {
 	// Output: 7 2.5
 }
 
-// The sizes of all indexes in one request.
+// Get the sizes of all indexes in one request.
 func ExampleIndexClient_ListIndexStatistics() {
 	srv, client := emulatedIndexClient()
 	defer srv.Close()

@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// A struct erases what it does not set; a patch leaves it.
+// Merging a struct overwrites fields with zero values; a patch changes only what it sets.
 func ExampleMergeDocuments_patch() {
 	ctx := context.Background()
 	srv, client := emulatedClient()

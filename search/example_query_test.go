@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Resort is the document type of the examples about queries.
+// Resort is the document type of the query examples.
 type Resort struct {
 	ID          string                 `json:"hotelId"            search:"key,filterable,sortable"`
 	Name        string                 `json:"name"               search:"searchable,filterable,sortable"`
@@ -30,8 +30,7 @@ type Resort struct {
 	Mood        []float32              `json:"mood,omitempty"     search:"dimensions=3,vectorProfile=nearest"` // luxury, nature, nightlife
 }
 
-// resorts returns a server of searchtest with an index of five hotels, and a
-// client for it.
+// resorts returns a server with an index of five hotels, and its client.
 func resorts() (*searchtest.Server, *search.Client) {
 	srv := searchtest.NewServer(nil)
 	opts := &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}}
@@ -103,7 +102,7 @@ func resorts() (*searchtest.Server, *search.Client) {
 	return srv, client
 }
 
-// All results, page after page, with the matches marked.
+// Read all results, page after page, with highlighted matches.
 func ExampleSearch() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -123,7 +122,7 @@ func ExampleSearch() {
 	// Harbour View Hotel 320 [Its heated <em>pool</em> is on the roof.]
 }
 
-// A struct for what is selected, and nothing else.
+// A struct with only the selected fields.
 func ExampleSearch_select() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -143,8 +142,7 @@ func ExampleSearch_select() {
 	// {Name:Old Harbour Inn Rate:95}
 }
 
-// The full Lucene syntax: fields, one letter that is wrong, a term that counts
-// more.
+// The full Lucene syntax: fields, a fuzzy term, a boosted term.
 func ExampleSearch_fullSyntax() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -161,7 +159,7 @@ func ExampleSearch_fullSyntax() {
 	// Old Harbour Inn
 }
 
-// What the service refuses is explained in its own words.
+// The error quotes the service's message.
 func ExampleSearch_refused() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -175,7 +173,7 @@ func ExampleSearch_refused() {
 	// Output: 400 "Invalid expression: Could not find a property named 'stars' on type 'search.document'.\r\nParameter name: $filter"
 }
 
-// Options that cannot be are refused all at once, and before anything is sent.
+// One error reports all invalid options, and nothing is sent.
 func ExampleInvalidQueryError() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -198,7 +196,7 @@ func ExampleInvalidQueryError() {
 	// VectorQueries[0].Fields: it names no vector field to search
 }
 
-// Page by page: the first one has the count and the facets of all results.
+// Read single pages. The first page has the count and the facets of all results.
 func ExampleNewSearchPager() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -227,7 +225,7 @@ func ExampleNewSearchPager() {
 	// Budget 1
 }
 
-// What to show while somebody types.
+// Suggest documents while a user types.
 func ExampleSuggest() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -260,7 +258,7 @@ func ExampleClient_Autocomplete() {
 	// Output: old harbour
 }
 
-// A whole index in the order of its keys, however many documents it has.
+// Read a whole index in key order, however large it is.
 func ExampleScan() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -274,7 +272,7 @@ func ExampleScan() {
 			break
 		}
 	}
-	// Later, with what the index holds then:
+	// Later, continue with the current content:
 	opts := &search.ScanOptions{After: last, Filter: search.Eq("category", "Luxury")}
 	for hotel, err := range search.Scan[Resort](context.Background(), client, opts) {
 		fmt.Println(hotel.ID, hotel.Name, err)
@@ -285,7 +283,7 @@ func ExampleScan() {
 	// 5 Secret Point Resort <nil>
 }
 
-// Everything that meets a filter is deleted by key, however much it is.
+// Delete all matching documents by key, however many there are.
 func ExampleScanKeys() {
 	ctx := context.Background()
 	srv, client := resorts()

@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// The values of a tag function: what the guest likes comes first.
+// Parameters of a tag function: hotels with the guest's preferences come first.
 func ExampleScoringParameter() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -31,7 +31,7 @@ func ExampleScoringParameter() {
 	// Mountain Lodge
 }
 
-// The point of a distance function: what is near comes first.
+// The reference point of a distance function: near hotels come first.
 func ExampleScoringPoint() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -54,7 +54,7 @@ func ExampleScoringPoint() {
 	// Harbour View Hotel
 }
 
-// The documents whose vectors are nearest. A program gets vectors from a model.
+// Find the documents with the nearest vectors. A real program gets its vectors from a model.
 func ExampleVectorQuery() {
 	srv, client := resorts()
 	defer srv.Close()
@@ -74,8 +74,7 @@ func ExampleVectorQuery() {
 	// Secret Point Resort 0.79
 }
 
-// A text and a vector: the service fuses the results of both, here among those
-// that meet a filter.
+// A hybrid query with a filter: the service fuses the results of text and vector.
 func ExampleVectorQuery_hybrid() {
 	srv, client := resorts()
 	defer srv.Close()

@@ -12,9 +12,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// A question: the results in the order of the semantic ranker, each with the
-// passage that says most about it, and an answer. The emulator ranks by a rule
-// that stands in for the models of the service.
+// Results are ordered by the semantic ranker, each with its best passage, plus an answer. The emulator replaces the
+// models of the service by a simple rule.
 func ExampleSemanticOptions() {
 	ctx := context.Background()
 	srv := searchtest.NewServer(&searchtest.Options{SemanticStandIn: true})

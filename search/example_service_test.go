@@ -17,8 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// standIn returns the address of a service that gives back what it is sent, and answers
-// the rest from a table.
+// standIn returns the URL of a service that echoes definitions and answers other requests from a table.
 func standIn(answers map[string]string) (address string, closeIt func()) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -42,7 +41,7 @@ func standIn(answers map[string]string) (address string, closeIt func()) {
 	return server.URL, server.Close
 }
 
-// Blobs are read, cut into pages, and indexed every hour.
+// Every hour, read blobs, split them into pages and index those.
 func ExampleIndexerClient() {
 	srv, opts := emulated()
 	defer srv.Close()
@@ -135,7 +134,7 @@ data: {"statusCode":200,"response":{"response":[]}}
 	// The Ritz has wifi.
 }
 
-// An operation that only previews have.
+// Call an operation that only previews have.
 func ExampleDo() {
 	endpoint, closeIt := standIn(map[string]string{"GET /servicestats": `{"indexersRuntime":{"usedSeconds":60}}`})
 	defer closeIt()

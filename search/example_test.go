@@ -26,8 +26,7 @@ type Hotel struct {
 	Tags   []string `json:"tags,omitempty"   search:"filterable,facetable"`
 }
 
-// emulated returns a server of searchtest with an index of hotels, two of them,
-// and the options of a client that talks to it instead of to a service.
+// emulated returns a server with an index of two hotels, and the options of its clients.
 func emulated() (*searchtest.Server, *search.ClientOptions) {
 	srv := searchtest.NewServer(nil)
 	opts := &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}}
@@ -53,7 +52,7 @@ func emulated() (*searchtest.Server, *search.ClientOptions) {
 	return srv, opts
 }
 
-// emulatedClient is emulated for examples about documents.
+// emulatedClient returns an emulated server and a document client.
 func emulatedClient() (*searchtest.Server, *search.Client) {
 	srv, opts := emulated()
 	client, err := search.NewClientWithKey(srv.URL(), "hotels", azcore.NewKeyCredential(searchtest.AdminKey), opts)
@@ -63,7 +62,7 @@ func emulatedClient() (*searchtest.Server, *search.Client) {
 	return srv, client
 }
 
-// emulatedIndexClient is emulated for examples about indexes.
+// emulatedIndexClient returns an emulated server and an index client.
 func emulatedIndexClient() (*searchtest.Server, *search.IndexClient) {
 	srv, opts := emulated()
 	client, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), opts)
@@ -73,10 +72,10 @@ func emulatedIndexClient() (*searchtest.Server, *search.IndexClient) {
 	return srv, client
 }
 
-// An index made from a document type, a document put into it and read back.
+// Create an index from a document type, upload a document and read it back.
 func Example() {
 	ctx := context.Background()
-	srv := searchtest.NewServer(nil) // with a real service: no server and no Transport
+	srv := searchtest.NewServer(nil) // a real service needs no server and no Transport
 	defer srv.Close()
 	opts := &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}}
 
@@ -103,15 +102,15 @@ func Example() {
 	// Output: Fancy Stay 5 <nil>
 }
 
-// staticToken stands for a credential of azidentity.
+// staticToken replaces a credential of azidentity.
 type staticToken string
 
 func (t staticToken) GetToken(context.Context, policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	return azcore.AccessToken{Token: string(t), ExpiresOn: time.Now().Add(time.Hour)}, nil
 }
 
-// With Entra ID: the account of az login, a managed identity, a workload identity, or variables AZURE_…. The first
-// request asks for a token.
+// Use Entra ID: the account of az login, a managed identity, a workload identity, or AZURE_… variables. The first
+// request acquires a token.
 func ExampleNewClient() {
 	cred, err := azidentity.NewDefaultAzureCredential(nil)
 	if err != nil {
@@ -125,7 +124,7 @@ func ExampleNewClient() {
 	// Output: hotels https://my-service.search.windows.net
 }
 
-// An identity that lacks a role.
+// The identity lacks a role.
 func ExampleNewClient_role() {
 	srv := searchtest.NewServer(&searchtest.Options{Token: func(bearer string) bool { return bearer == "good token" }})
 	defer srv.Close()
@@ -144,7 +143,7 @@ func ExampleNewClient_role() {
 	// the identity needs the role "Search Index Data Reader" on this service (a new assignment takes some minutes)
 }
 
-// With an API key, which can be rotated while the client is in use.
+// Use an API key, which can be rotated while the client is in use.
 func ExampleNewClientWithKey() {
 	srv, opts := emulated()
 	defer srv.Close()
@@ -165,7 +164,7 @@ func ExampleNewClientWithKey() {
 	// 2 <nil>
 }
 
-// All that is wrong is said at once, and before anything is sent.
+// One error reports all invalid arguments, and nothing is sent.
 func ExampleNewIndexClient() {
 	_, err := search.NewIndexClient("my-service.search.windows.net", nil, nil)
 	fmt.Println(err)
@@ -212,7 +211,7 @@ func ExampleIndexClient_CreateIndex() {
 	// exists: true
 }
 
-// Changing an index only if nobody else has since.
+// Change an index only if it has not changed since it was read.
 func ExampleIndexClient_CreateOrUpdateIndex() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
@@ -223,7 +222,7 @@ func ExampleIndexClient_CreateOrUpdateIndex() {
 		log.Fatal(err)
 	}
 	ours := azcore.ETag(index.ETag)
-	for range 2 { // the second time with an ETag that the first has outdated
+	for range 2 { // the first update changes the ETag, so the second fails
 		index.Description = "Hotels and motels"
 		updated, err := indexes.CreateOrUpdateIndex(ctx, index, &search.CreateOrUpdateIndexOptions{IfMatch: &ours})
 		fmt.Printf("%q, changed by somebody else: %v\n", updated.Description, errors.Is(err, search.ErrPreconditionFailed))
@@ -328,7 +327,7 @@ func ExampleUploadDocuments() {
 	// search: UploadDocuments of index "hotels": nothing was sent, because 1 of 2 actions cannot be: action 1: invalid document key "not ok": a key can only contain letters, digits, underscore (_), dash (-) and equal sign (=)
 }
 
-// A document that was not indexed is never passed over in silence.
+// An error reports each document that was not indexed.
 func ExampleMergeDocuments() {
 	srv, client := emulatedClient()
 	defer srv.Close()
@@ -345,7 +344,7 @@ func ExampleMergeDocuments() {
 func ExampleMergeOrUploadDocuments() {
 	srv, client := emulatedClient()
 	defer srv.Close()
-	// The key of a map has no struct tag: name it.
+	// A map has no struct tag, so name its key field.
 	opts := &search.IndexDocumentsOptions{KeyField: "hotelId"}
 	result, err := search.MergeOrUploadDocuments(context.Background(), client, []models.Document{
 		{"hotelId": "1", "tags": nil},
@@ -398,8 +397,7 @@ func ExampleClient_KeyFieldName() {
 	// Output: hotelId <nil>
 }
 
-// What a bufferedsender does: a batch that is encoded already, under an id that
-// the caller chose.
+// Send a pre-encoded batch with a client request id of the caller, as bufferedsender does.
 func ExampleClient_IndexDocumentsRaw() {
 	srv, client := emulatedClient()
 	defer srv.Close()

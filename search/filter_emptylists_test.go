@@ -24,14 +24,13 @@ type house struct {
 	Objects []room   `json:"objects"`
 }
 
-// condition is a filter and what it says of a house, or of a room.
+// condition is a filter with the predicate that it should express.
 type condition[T any] struct {
 	filter search.Filter
 	holds  func(T) bool
 }
 
-// TestFiltersOfEmptyListsAreAcceptedAndMeanWhatTheySay: a random filter, whose lists are often
-// empty, finds what its parts say, and the service refuses none.
+// A random filter with possibly empty lists is accepted by the service and finds the documents of its predicate.
 func TestFiltersOfEmptyListsAreAcceptedAndMeanWhatTheySay(t *testing.T) {
 	houses := []house{
 		{ID: "1", Flag: true, Texts: []string{"a"}, Objects: []room{{"x", 1}, {"y", 2}}},
@@ -69,7 +68,6 @@ func drawList[V any](t *rapid.T, values ...V) []V {
 	return rapid.SliceOfN(rapid.SampledFrom(values), 0, 2).Draw(t, "list")
 }
 
-// drawJoined joins conditions at random.
 func drawJoined[T any](t *rapid.T, depth int, leaf func() condition[T]) condition[T] {
 	kind := rapid.SampledFrom([]string{"leaf", "not", "and", "or"}).Draw(t, "kind")
 	if kind == "leaf" || depth == 0 {

@@ -14,8 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// FuzzFilterLiterals: what a literal was made of is what a reader of the filter
-// finds, no more and no less.
+// Parsing a literal returns exactly the value it was made from.
 func FuzzFilterLiterals(f *testing.F) {
 	f.Add("O'Hara", "a,b", int64(1), 0.5, 1.0, 2.0, int64(0), int64(0))
 	f.Add("' or true or a eq '", "''", int64(math.MinInt64), math.Inf(1), -180.0, 90.0, int64(1<<40), int64(999999999))
@@ -82,7 +81,7 @@ func checkTime(t *testing.T, at time.Time) {
 		}
 		return
 	}
-	// A colon is a mark of its own in lambdas, and part of a time here.
+	// In lambdas a colon is a token of its own; here it is part of a time.
 	literal, found := strings.CutPrefix(filter.String(), "e ge ")
 	got, err := time.Parse(time.RFC3339Nano, literal)
 	if !found || err != nil || !got.Equal(at.Truncate(time.Millisecond)) || strings.ContainsAny(literal, " '()") {
@@ -109,8 +108,7 @@ func checkPoint(t *testing.T, p models.GeographyPoint) {
 	}
 }
 
-// checkList reads what a list of strings accepts: by search.in, entries that are
-// not empty; by eq, anything.
+// checkList parses a list of strings. With search.in entries are not empty; with eq any text is allowed.
 func checkList(t *testing.T, filter search.Filter, values []string) {
 	t.Helper()
 	tokens := tokensOf(t, filter)
@@ -131,8 +129,7 @@ func checkList(t *testing.T, filter search.Filter, values []string) {
 	}
 }
 
-// FuzzRawFilter: whatever text is combined with, it stays inside of its
-// parentheses.
+// A raw filter cannot break out of its parentheses, whatever it is combined with.
 func FuzzRawFilter(f *testing.F) {
 	for _, s := range []string{"", "a eq 1", "a) or (b", "'", "a eq ')'", "((a)", "''''", "%s", "\xff"} {
 		f.Add(s)

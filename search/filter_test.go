@@ -26,10 +26,10 @@ type (
 	tint   int
 )
 
-// MarshalJSON makes documents hold something else than a number.
+// MarshalJSON encodes every shade as a string.
 func (shade) MarshalJSON() ([]byte, error) { return []byte(`"dark"`), nil }
 
-// MarshalText makes documents hold a string, and fails for 0.
+// MarshalText encodes the value as a string and fails for 0.
 func (t *tint) MarshalText() ([]byte, error) {
 	if *t == 0 {
 		return nil, errors.New("no tint")
@@ -120,7 +120,7 @@ func TestFiltersAreWrittenAsTheServiceReadsThem(t *testing.T) {
 	}
 }
 
-// The service refuses a constant inside of a lambda, where lists without values put one.
+// The service refuses a constant in a lambda, which an empty list produces there.
 func TestConstantsAreFolded(t *testing.T) {
 	c := search.IsTrue("c")
 	nowhere, everywhere := search.In[string]("j"), search.Not(search.Or())
@@ -239,8 +239,7 @@ func TestDeepFiltersNeedNoStack(t *testing.T) {
 	assert.Len(t, filter.String(), len("a")+deep*len(" or b"))
 }
 
-// TestListsAreSpreadOverDelimiters: strings that contain a delimiter each still
-// make few conditions.
+// Strings that each contain a delimiter are still combined into few conditions.
 func TestListsAreSpreadOverDelimiters(t *testing.T) {
 	const delimiters = ",|;~^#!&:/$@"
 	values := []string{"a", "b", delimiters}
@@ -258,8 +257,7 @@ func TestListsAreSpreadOverDelimiters(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(search.In("id", long...).String(), "search.in("))
 }
 
-// TestFiltersMeanWhatWasBuilt builds random filters and parses them with a
-// parser that knows nothing of how they were built.
+// An independent parser reads random filters.
 func TestFiltersMeanWhatWasBuilt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		filter, tree := drawFilter(t, 5)
@@ -279,7 +277,7 @@ func TestFiltersMeanWhatWasBuilt(t *testing.T) {
 	})
 }
 
-// drawFilter returns a random filter and what it means.
+// drawFilter returns a random filter and its meaning.
 func drawFilter(t *rapid.T, depth int) (search.Filter, filterTree) {
 	kinds := []string{"eq", "in", "bool", "geo", "match", "format"}
 	if depth > 0 {

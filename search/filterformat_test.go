@@ -34,7 +34,7 @@ func TestFormatsAreFilledWithLiterals(t *testing.T) {
 	assert.Equal(t, "(a or 'b' eq c) and d", search.And(search.Filterf("a or %s eq c", "b"), search.IsTrue("d")).String(), "a format is not looked into")
 }
 
-// unchecked is Filterf for formats that go vet would find wrong.
+// unchecked hides Filterf from go vet, which would report these formats.
 var unchecked = search.Filterf
 
 func TestEverythingWrongWithAFormatIsReported(t *testing.T) {

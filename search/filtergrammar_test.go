@@ -6,16 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// filterToken is a token of a filter: a word, a punctuation mark, or a literal
-// in quotes with what is before them ("", "geography").
+// filterToken is a word, a punctuation mark, or a quoted literal with its prefix ("" or "geography").
 type filterToken struct {
 	kind string // "word", "mark", "quoted"
-	text string // of a literal in quotes what it stands for
-	tag  string // what is before the quotes
+	text string // the value of a quoted literal
+	tag  string // the prefix of the quotes
 }
 
-// filterTokens reads a filter by the grammar of OData, apart from the code that
-// writes it.
+// filterTokens splits a filter by the grammar of OData. It shares no code with the writer.
 func filterTokens(s string) ([]filterToken, error) {
 	var tokens []filterToken
 	for s != "" {
@@ -57,14 +55,14 @@ func filterTokens(s string) ([]filterToken, error) {
 	return tokens, nil
 }
 
-// filterTree is the meaning of a filter: an operator with operands, or a leaf.
+// filterTree is a parsed filter: an operator with operands, or a leaf.
 type filterTree struct {
 	op       string // "and", "or", "not", "any t", "all t", or the leaf itself
 	operands []filterTree
 }
 
-// String writes every operator with parentheses. Operands of the same and or or
-// are one list: it does not matter in which order they are joined.
+// String writes every operator with parentheses. Nested operands of the same and/or are one flat list, because the
+// order of joining does not matter.
 func (t filterTree) String() string {
 	if len(t.operands) == 0 {
 		return t.op
@@ -88,8 +86,8 @@ func (t filterTree) flat() []filterTree {
 	return out
 }
 
-// filterParser is a parser of filters by recursive descent: or, and, comparison,
-// not, from the loosest to the tightest, as the service documents.
+// filterParser parses filters by recursive descent, with the precedence that the service documents: or, and,
+// comparison, not.
 type filterParser struct {
 	tokens []filterToken
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// diffBase returns a definition with something of everything.
+// diffBase returns a definition that uses every feature.
 func diffBase() models.SearchIndex {
 	return models.SearchIndex{
 		Name: "hotels",
@@ -63,14 +63,12 @@ func diffBase() models.SearchIndex {
 	}
 }
 
-// diffCase is a change of diffBase.
 type diffCase struct {
 	name   string
 	change func(*models.SearchIndex)
 	want   []string // path and kind of each change
 }
 
-// credential is that of the emulator.
 var credential = azcore.NewKeyCredential(searchtest.AdminKey)
 
 func diffField(x *models.SearchIndex, name string) *models.SearchField {
@@ -276,11 +274,11 @@ func pathsAndKinds(changes search.IndexChanges) []string {
 	return list
 }
 
-// errInvalid says that a definition could not be that of any index.
+// errInvalid reports a definition that no index can have.
 var errInvalid = errors.New("the definition is not valid")
 
-// createSynonymMaps creates the synonym maps that the definitions of these tests
-// name: the service refuses a definition that names another.
+// createSynonymMaps creates the synonym maps that the definitions of these tests name; the service refuses unknown
+// ones.
 func createSynonymMaps(ctx context.Context, client *search.IndexClient) error {
 	for _, name := range []string{"map", "names"} {
 		if _, err := client.CreateSynonymMap(ctx, models.SynonymMap{Name: name, Synonyms: []string{"hotel, motel"}}, nil); err != nil {
@@ -290,7 +288,7 @@ func createSynonymMaps(ctx context.Context, client *search.IndexClient) error {
 	return nil
 }
 
-// outcome returns what it takes to change before into after in the emulator.
+// outcome returns how the emulator lets before be changed into after.
 func outcome(ctx context.Context, before, after models.SearchIndex) (search.ChangeKind, error) {
 	for _, allowed := range []bool{false, true} {
 		srv := searchtest.NewServer(nil)
@@ -326,7 +324,7 @@ func outcome(ctx context.Context, before, after models.SearchIndex) (search.Chan
 	return search.ChangeNeedsRebuild, nil
 }
 
-// TestDiffIndexAgreesWithTheEmulatorOnManyChanges makes several changes at once.
+// Each case combines several changes.
 func TestDiffIndexAgreesWithTheEmulatorOnManyChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := diffBase(), diffBase()
@@ -341,7 +339,7 @@ func TestDiffIndexAgreesWithTheEmulatorOnManyChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := max(search.ChangeInPlace, changes.Kind())
-		if encryptionRemoved(changes) { // the service takes the request, and keeps the key
+		if encryptionRemoved(changes) { // the service accepts the request and keeps the key
 			return
 		}
 		got, err := outcome(context.Background(), before, after)
@@ -357,7 +355,7 @@ func TestDiffIndexAgreesWithTheEmulatorOnManyChanges(t *testing.T) {
 	})
 }
 
-// applyCase makes a change, unless others have taken away what it changes.
+// applyCase applies a change unless an earlier change removed its target.
 func applyCase(c diffCase, x *models.SearchIndex) {
 	defer func() { _ = recover() }()
 	c.change(x)
@@ -367,7 +365,7 @@ func encryptionRemoved(changes search.IndexChanges) bool {
 	return slices.ContainsFunc(changes, func(c search.IndexChange) bool { return c.Path == "encryptionKey" && c.New == nil })
 }
 
-// TestWhatTheServiceReturnsIsNoChange: neither its defaults nor its null.
+// Defaults and nulls of the service are not changes.
 func TestWhatTheServiceReturnsIsNoChange(t *testing.T) {
 	paths, err := filepath.Glob("searchtest/testdata/requests/definitions/*.json")
 	require.NoError(t, err)
@@ -380,7 +378,7 @@ func TestWhatTheServiceReturnsIsNoChange(t *testing.T) {
 		require.NoError(t, json.Unmarshal(b, &index))
 		definitions[filepath.Base(path)] = index
 	}
-	delete(definitions, "test-index-without-key.json") // is refused, as its name says
+	delete(definitions, "test-index-without-key.json") // the emulator refuses it
 	for name, index := range definitions {
 		t.Run(name, func(t *testing.T) {
 			srv := searchtest.NewServer(nil)
@@ -417,7 +415,7 @@ func TestDiffIndexKnowsWhatTheEmulatorDoesNot(t *testing.T) {
 	}, pathsAndKinds(changes))
 }
 
-// TestDiffIndexSeesVectorsInsideComplexFields, which the emulator does not have.
+// The emulator does not support these fields.
 func TestDiffIndexSeesVectorsInsideComplexFields(t *testing.T) {
 	inside := func(profile string, stored bool) models.SearchIndex {
 		x := diffBase()
@@ -501,7 +499,7 @@ func TestChangesReadAsSentences(t *testing.T) {
 	assert.Equal(t, "ChangeKind(9)", search.ChangeKind(9).String())
 }
 
-// TestFieldWithTheNameOfASecretIsShown: what a definition names is no secret, only a member with such a name.
+// Only members with such a name are secrets, not values of "name".
 func TestFieldWithTheNameOfASecretIsShown(t *testing.T) {
 	key := models.SearchField{Name: "id", Type: models.DataTypeString, Key: new(true)}
 	for _, name := range []string{"password", "token", "headers", "credentials"} {

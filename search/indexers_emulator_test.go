@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Client and emulator were made of the same specification by two people: here they meet.
+// Client and emulator implement the same specification independently; this test compares them.
 func TestIndexersSkillsetsAndKnowledgeLiveInTheEmulator(t *testing.T) {
 	srv := searchtest.NewServer(nil)
 	defer srv.Close()

@@ -40,8 +40,7 @@ func recordedExchanges(t *testing.T) (list []exchange) {
 	return list
 }
 
-// TestRecordedRepliesComeBackEqual reads every reply through the client and compares
-// what it has made of it with the reply.
+// Each recorded reply is read by the client, encoded again and compared.
 func TestRecordedRepliesComeBackEqual(t *testing.T) {
 	for _, x := range recordedExchanges(t) {
 		client := newIndexerClient(t, reply(x.Status, x.Body))
@@ -69,7 +68,7 @@ func TestRecordedRepliesComeBackEqual(t *testing.T) {
 
 type bodies []any
 
-// replay makes the call that an exchange answers, and returns what it returns.
+// replay makes the call of an exchange and returns its result.
 func replay(ctx context.Context, c *search.IndexerClient, kind, part string, x exchange) (any, error) {
 	name := nameIn(x.Body)
 	switch {
@@ -125,7 +124,7 @@ func replay(ctx context.Context, c *search.IndexerClient, kind, part string, x e
 	return collected(c.ListSkillsets(ctx, nil))
 }
 
-// nameIn returns the name that a reply has, "x" without one.
+// nameIn returns the name in a reply, or "x".
 func nameIn(body string) string {
 	var named struct{ Name string }
 	if json.Unmarshal([]byte(body), &named) != nil || named.Name == "" {
@@ -145,7 +144,7 @@ func collected[T any](all iter.Seq2[T, error]) (bodies, error) {
 	return list, nil
 }
 
-// prunedReply decodes JSON without nulls and "@odata.context", times as they are.
+// prunedReply decodes JSON without nulls and "@odata.context". Times are not normalized.
 func prunedReply(t *testing.T, b []byte) any {
 	t.Helper()
 	var v any

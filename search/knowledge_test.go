@@ -161,7 +161,7 @@ func TestCancellingEndsAStreamAtOnce(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, events)
 		w.(http.Flusher).Flush()
-		<-r.Context().Done() // a service that says nothing more
+		<-r.Context().Done() // the service sends nothing more
 	}))
 	defer server.Close()
 	client, err := search.NewKnowledgeBaseClientWithKey(server.URL, "kb", azcore.NewKeyCredential(testKey), &search.ClientOptions{APIVersion: streamVersion})
@@ -208,7 +208,7 @@ func TestAFileIsSentWithItsMetadata(t *testing.T) {
 	assert.Len(t, w.requests, 1)
 }
 
-// TestSecretsThatWereNotReturnedAreWrittenAsNull: an empty text would replace them.
+// An empty string would replace the secret.
 func TestSecretsThatWereNotReturnedAreWrittenAsNull(t *testing.T) {
 	for _, source := range []string{
 		`{"name":"s","kind":"azureBlob","azureBlobParameters":{"connectionString":null,"containerName":"c"}}`,

@@ -14,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBodyTakenBackIsNobodysAnyMore: whoever still holds a part of it reads
-// nothing.
+// After the body was taken back, reads of its parts return nothing.
 func TestBodyTakenBackIsNobodysAnyMore(t *testing.T) {
 	lent := &lentBody{body: streaming.NopCloser(strings.NewReader("body"))}
 	text, err := io.ReadAll(lent)
@@ -52,7 +51,7 @@ func (s *seekOnce) Seek(offset int64, whence int) (int64, error) {
 	return s.ReadSeekCloser.Seek(offset, whence)
 }
 
-// TestBodyThatCannotBeRewoundIsAnError, and not a request with half of it.
+// Otherwise half a body would be sent.
 func TestBodyThatCannotBeRewoundIsAnError(t *testing.T) {
 	for allowed := range 5 {
 		transport := transporterFunc(func(req *http.Request) (*http.Response, error) {
@@ -64,7 +63,7 @@ func TestBodyThatCannotBeRewoundIsAnError(t *testing.T) {
 		client, err := NewClientWithKey("https://svc.example", "hotels", azcore.NewKeyCredential("key"), &ClientOptions{ClientOptions: azcore.ClientOptions{Transport: transport}})
 		require.NoError(t, err)
 		_, err = client.IndexDocumentsRaw(t.Context(), &seekOnce{streaming.NopCloser(strings.NewReader("body")), allowed})
-		if allowed < 4 { // twice for the length, once by azcore for the attempt, once for its view
+		if allowed < 4 { // twice for the length, once for azcore's attempt, once for the attempt's view
 			require.ErrorIs(t, err, errSeek)
 		} else {
 			require.NoError(t, err)

@@ -20,11 +20,11 @@ const (
 	testKey      = "0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123"
 )
 
-// wire is a service made of one responder that keeps what it was sent.
+// wire is a service that records requests and answers them by a function.
 type wire struct {
 	requests []*http.Request
 	bodies   []string
-	answer   func(n int, req *http.Request) (*http.Response, error) // n from 0
+	answer   func(n int, req *http.Request) (*http.Response, error) // n counts from 0
 }
 
 func (w *wire) Do(req *http.Request) (*http.Response, error) {
@@ -45,8 +45,7 @@ func (w *wire) Do(req *http.Request) (*http.Response, error) {
 	return (&http.Client{Transport: transport}).Do(req)
 }
 
-// reply answers every request with the same status, body and headers, given
-// as name and value pairs.
+// reply returns a wire that always answers with this status, body and headers (name and value pairs).
 func reply(status int, body string, headers ...string) *wire {
 	return &wire{answer: func(int, *http.Request) (*http.Response, error) {
 		return response(status, body, headers...), nil
@@ -67,7 +66,7 @@ func response(status int, body string, headers ...string) *http.Response {
 	return resp
 }
 
-// options sends to w, with retries that do not wait.
+// options returns client options that send to w and retry without delay.
 func options(w policy.Transporter) *search.ClientOptions {
 	return &search.ClientOptions{AssumeWholeView: true, ClientOptions: azcore.ClientOptions{
 		Transport: w,
@@ -89,7 +88,7 @@ func newIndexClient(t testing.TB, w policy.Transporter) *search.IndexClient {
 	return client
 }
 
-// body is a raw batch that knows whether it was closed.
+// body is a raw batch that records whether it was closed.
 type body struct {
 	*strings.Reader
 	closed int
@@ -104,7 +103,7 @@ type hotel struct {
 	Name string `json:"hotelName,omitempty"`
 }
 
-// emptyOK is a reply that no batch of the tests that use it can be judged by.
+// emptyOK is a reply without results.
 const emptyOK = `{"value":[]}`
 
 func newIndexerClient(t testing.TB, w policy.Transporter) *search.IndexerClient {

@@ -40,7 +40,7 @@ func TestListingEndsWhenItsPagesGoRoundInACircle(t *testing.T) {
 	assert.True(t, errors.Is(last, models.ErrMalformedReply), "%v after %d", last, seen)
 }
 
-// TestRepliesThatAreNotWhatWasAskedForAreMalformed: a zero value would be written back, or counted.
+// A zero value would otherwise be written back, or counted.
 func TestRepliesThatAreNotWhatWasAskedForAreMalformed(t *testing.T) {
 	definition := models.SearchIndex{Name: "hotels"}
 	calls := map[string]func(*search.IndexClient) error{

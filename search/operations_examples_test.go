@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryOperationHasAnExample: each function that the table specified calls is called by an
-// example, which runs against the emulator, or a stand-in for what that answers with 501.
+// Each function in the table specified is called by an example. The example runs against the emulator, or against a
+// stand-in if the emulator answers with 501.
 func TestEveryOperationHasAnExample(t *testing.T) {
 	files, err := filepath.Glob("*_test.go")
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestEveryOperationHasAnExample(t *testing.T) {
 	}
 }
 
-// calls returns the exported names that are called in n.
+// calls returns the exported names called in n.
 func calls(n ast.Node) map[string]bool {
 	names := map[string]bool{}
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -74,7 +74,7 @@ func calls(n ast.Node) map[string]bool {
 	return names
 }
 
-// The table of package search names what has an example.
+// The table in the comment of package search names functions that need an example.
 func TestWhatProgramsOfOtherSDKsCallHasAnExample(t *testing.T) {
 	files, err := filepath.Glob("*_test.go")
 	require.NoError(t, err)

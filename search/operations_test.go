@@ -24,7 +24,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// clients are clients of one service that keeps what it is sent.
+// clients are clients of one recording service.
 type clients struct {
 	*wire
 	index   *search.IndexClient
@@ -33,8 +33,8 @@ type clients struct {
 	docs    *search.Client
 }
 
-// newClients returns clients whose requests are all answered 201 and {"value":[]}, which
-// few calls understand: what counts is what is sent.
+// newClients returns clients of a service that answers every request with 201 and {"value":[]}. Few calls accept that
+// reply; the tests check only the requests.
 func newClients(t *testing.T, version string) clients {
 	t.Helper()
 	w := &wire{answer: func(int, *http.Request) (*http.Response, error) {
@@ -62,7 +62,7 @@ func drain[T any](all iter.Seq2[T, error]) {
 	}
 }
 
-// specified make the request of each operation, with every option.
+// specified makes the request of each operation, with every option.
 var specified = map[string]func(context.Context, clients){
 	"GET /indexes": func(ctx context.Context, c clients) {
 		drain(c.index.ListIndexNames(ctx, (*search.ListIndexNamesOptions)(paged)))
@@ -228,8 +228,7 @@ var (
 	tag   = new(azcore.ETag(`"1"`))
 )
 
-// unsent are operations and parameters of stable versions that no function sends, with
-// the reason.
+// unsent has the operations and parameters of stable versions that no function sends, with the reason.
 var unsent = map[string]string{
 	"DELETE If-None-Match":                                                  "a delete on the condition that something else is there has no use",
 	"GET /indexes('{}')/docs":                                               "queries are sent as POST",
@@ -241,9 +240,7 @@ var unsent = map[string]string{
 
 var name = regexp.MustCompile(`\('[^']*'\)`)
 
-// TestOperationsAreThoseOfTheSpecification makes the request of each operation of the
-// newest version that has it, and compares it with the specification: its address, and
-// every parameter and header that it may have.
+// Each operation is sent in its newest version and compared with the specification: address, parameters and headers.
 func TestOperationsAreThoseOfTheSpecification(t *testing.T) {
 	s, err := spec.Load()
 	require.NoError(t, err)
@@ -289,8 +286,7 @@ func TestOperationsAreThoseOfTheSpecification(t *testing.T) {
 	}
 }
 
-// TestEveryOperationIsAskedInTheDefaultVersion counts the operations of DefaultAPIVersion that functions
-// send. A client for a service that does not know it asks in no other version than the caller's.
+// The test covers the operations of DefaultAPIVersion. A client with another version never sends the default one.
 func TestEveryOperationIsAskedInTheDefaultVersion(t *testing.T) {
 	s, err := spec.Load()
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// pinger is what a sender asks for.
+// pinger is the interface that a sender requires.
 type pinger interface {
 	Ping(ctx context.Context) error
 }
@@ -57,8 +57,7 @@ func TestPingSucceedsForEveryCredentialThatMayUseDocuments(t *testing.T) {
 	assert.Equal(t, searchtest.OpCountDocuments, last.Operation)
 }
 
-// TestPingReportsAtOnceWhyTheServiceDoesNotAnswer: one request each, though the
-// options of the client allow retries.
+// Ping sends one request even if the client's options allow retries.
 func TestPingReportsAtOnceWhyTheServiceDoesNotAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault  *searchtest.Fault

@@ -13,8 +13,7 @@ import (
 
 type members = map[string]json.RawMessage
 
-// TestQueriesTakeMembersThatNoOptionStandsFor: what programs of other SDKs send, and what comes
-// tomorrow.
+// Options can carry members that programs of other SDKs send or that future versions add.
 func TestQueriesTakeMembersThatNoOptionStandsFor(t *testing.T) {
 	body, err := sent(t, "2025-11-01-preview", "x", &search.SearchOptions{
 		Top:                  new(3),

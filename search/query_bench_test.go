@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// recordedHotel has the fields that hotels have in the recordings.
+// recordedHotel has the fields of the recorded hotels.
 type recordedHotel struct {
 	ID          string                 `json:"HotelId"`
 	Name        *string                `json:"HotelName"`
@@ -40,7 +40,7 @@ type recordedHotel struct {
 	}
 }
 
-// pageOfHotels is a reply with 1000 of them.
+// pageOfHotels returns a reply with 1000 hotels.
 func pageOfHotels(b *testing.B) []byte {
 	data, err := os.ReadFile("searchtest/testdata/recordings/testdata/HotelsDataArray.json")
 	require.NoError(b, err)
@@ -57,8 +57,7 @@ func pageOfHotels(b *testing.B) []byte {
 	return body
 }
 
-// BenchmarkSearchPage is what a page of 1000 hotels costs on our side of the
-// network: the pipeline, the query, the reply decoded.
+// BenchmarkSearchPage measures the client's share of a page of 1000 hotels: pipeline, query, decoding of the reply.
 func BenchmarkSearchPage(b *testing.B) {
 	answer := pageOfHotels(b)
 	client := newClient(b, transporter(func(*http.Request) (*http.Response, error) {
@@ -67,7 +66,7 @@ func BenchmarkSearchPage(b *testing.B) {
 	b.Run("struct", func(b *testing.B) { benchmarkPage[recordedHotel](b, client, len(answer)) })
 	b.Run("Document", func(b *testing.B) { benchmarkPage[models.Document](b, client, len(answer)) })
 	b.Run("RawMessage", func(b *testing.B) { benchmarkPage[json.RawMessage](b, client, len(answer)) })
-	// What encoding/json needs for the documents alone, to compare with.
+	// encoding/json decodes the documents alone, for comparison.
 	b.Run("encoding json", func(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(int64(len(answer)))
@@ -97,7 +96,7 @@ func benchmarkPage[T any](b *testing.B, client *search.Client, size int) {
 	}
 }
 
-// BenchmarkVectorQuery is what it costs to make a query of 1536 dimensions.
+// BenchmarkVectorQuery measures the encoding of a query with 1536 dimensions.
 func BenchmarkVectorQuery(b *testing.B) {
 	client := newClient(b, reply(200, emptyOK))
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -19,7 +19,7 @@ import (
 
 const searchURL = testEndpoint + "/indexes('hotels')/docs/search.post.search" + version
 
-// page is a reply with one result and perhaps a continuation.
+// page is a reply with one result and optionally a continuation.
 func page(id, link, parameters string) *http.Response {
 	body := `"value":[{"@search.score":1,"hotelId":"` + id + `"}]`
 	if parameters != "" {
@@ -31,7 +31,7 @@ func page(id, link, parameters string) *http.Response {
 	return response(200, "{"+body+"}")
 }
 
-// collect returns the keys of a query's results, and its error.
+// collect returns the keys of a query's results.
 func collect(t *testing.T, client *search.Client, opts *search.SearchOptions) (ids []string, err error) {
 	t.Helper()
 	for result, err := range search.Search[hotel](t.Context(), client, "pool", opts) {
@@ -90,8 +90,7 @@ func TestEveryIterationBeginsAnew(t *testing.T) {
 	assert.Equal(t, w.bodies[:2], w.bodies[2:])
 }
 
-// TestOptionsAreReadBeforeSearchReturns: what happens to them later changes
-// nothing, not even in the second iteration.
+// Later changes of the options affect neither the first nor the second iteration.
 func TestOptionsAreReadBeforeSearchReturns(t *testing.T) {
 	w := reply(200, emptyOK)
 	opts := &search.SearchOptions{Select: []string{"a"}, Top: to.Ptr(5)}
@@ -125,8 +124,7 @@ func TestPagerShowsWhatThePageSays(t *testing.T) {
 	assert.False(t, pager.More())
 }
 
-// TestPagesGoSomewhere: a continuation that was asked for before, in whatever
-// order of its members, is no way on.
+// A continuation that was used before, with its members in any order, ends the search with an error.
 func TestPagesGoSomewhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		parameters []string
@@ -157,9 +155,8 @@ func TestPagesGoSomewhere(t *testing.T) {
 	}
 }
 
-// TestCredentialsStayWithTheService whatever a reply says: a link only says that
-// there is another page. Behind a gateway it names a service that cannot be
-// reached.
+// The client never follows the host of a continuation link: only the presence of a link matters. Behind a gateway the
+// link names an unreachable host.
 func TestCredentialsStayWithTheService(t *testing.T) {
 	for _, link := range []string{
 		searchURL, "https://SVC.search.windows.net:443/indexes('hotels')/docs/search?api-version=2026-10-01", "",
@@ -182,7 +179,7 @@ func TestContinuationThatSaysTooLittleIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "the parameters of its next page are not an object")
 }
 
-// TestErrorIsTheLastThingOfASearch, and a pager that has failed stays so.
+// A failed pager repeats its error.
 func TestErrorIsTheLastThingOfASearch(t *testing.T) {
 	const refusal = `{"error":{"code":"","message":"Invalid expression: Syntax error at position 7 in 'This is not a valid filter.'.\r\nParameter name: $filter"}}`
 	w := replies(page("1", searchURL, `{"skip":1}`), response(400, refusal))
@@ -205,7 +202,7 @@ func TestErrorIsTheLastThingOfASearch(t *testing.T) {
 	assert.Len(t, w.requests, 1)
 }
 
-// TestQueriesAreTriedAgain: they change nothing.
+// Queries are idempotent.
 func TestQueriesAreTriedAgain(t *testing.T) {
 	broken := errors.New("broken")
 	w := &wire{answer: func(n int, _ *http.Request) (*http.Response, error) {
@@ -253,7 +250,7 @@ func TestDocumentOfAResultThatDoesNotFitIsNotQuoted(t *testing.T) {
 	require.NotErrorIs(t, err, models.ErrMalformedReply)
 }
 
-// TestOneSpanAPage: the operation and its attempts, nothing of azcore's pager.
+// azcore's pager adds no spans.
 func TestOneSpanAPage(t *testing.T) {
 	var s spans
 	opts := options(replies(page("1", searchURL, `{"skip":1}`), response(503, ""), page("2", "", ""),
@@ -284,7 +281,7 @@ func TestOneSpanAPage(t *testing.T) {
 	}, names)
 }
 
-// TestSearchConcurrentSafe: one iterator, many readers.
+// Many goroutines use one iterator.
 func TestSearchConcurrentSafe(t *testing.T) {
 	client := newClient(t, transporter(func(req *http.Request) (*http.Response, error) {
 		var body struct{ Skip int }

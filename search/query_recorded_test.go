@@ -17,8 +17,8 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// recordedQuery is a query that was recorded with the real service.
-// searchtest/testdata/NOTICE.md says where the recordings are from.
+// recordedQuery is a recorded query of the real service. For the source of the recordings see
+// searchtest/testdata/NOTICE.md.
 type recordedQuery struct {
 	file, operation string // "search", "suggest", "autocomplete"
 	request         string // "" in the recordings of the Java SDK
@@ -83,8 +83,7 @@ func read(t *testing.T, file string, unmarshal func([]byte, any) error, v any) {
 	require.NoError(t, unmarshal(data, v), file)
 }
 
-// TestNothingOfARecordedReplyIsLost: every reply to a query that was recorded,
-// read and written again, is what it was, down to the digits of its numbers.
+// Each recorded reply survives decoding and encoding, including the digits of its numbers.
 func TestNothingOfARecordedReplyIsLost(t *testing.T) {
 	n := map[string]int{}
 	for _, q := range recordedQueries(t) {
@@ -102,7 +101,7 @@ func TestNothingOfARecordedReplyIsLost(t *testing.T) {
 		require.NoError(t, err, q.file)
 		want := digits(t, q.reply)
 		if q.operation == "autocomplete" {
-			delete(want.(map[string]any), "@odata.context") // an object of models drops it
+			delete(want.(map[string]any), "@odata.context") // models drop it
 		}
 		require.Equal(t, want, digits(t, string(written)), q.file)
 		n[q.operation]++
@@ -110,7 +109,7 @@ func TestNothingOfARecordedReplyIsLost(t *testing.T) {
 	assert.Equal(t, map[string]int{"search": 65, "suggest": 19, "autocomplete": 17, "refused": 6}, n)
 }
 
-// answerTo asks for anything and returns what came.
+// answerTo makes a query that matches operation and returns its result.
 func answerTo(t *testing.T, client *search.Client, operation string) (any, error) {
 	t.Helper()
 	switch operation {
@@ -122,8 +121,7 @@ func answerTo(t *testing.T, client *search.Client, operation string) (any, error
 	return search.NewSearchPager[models.Document](client, "x", nil).NextPage(t.Context())
 }
 
-// digits decodes JSON with its numbers as written, but for 5 and 5.0, which are
-// the same.
+// digits decodes JSON and keeps the digits of numbers, except that 5.0 equals 5.
 func digits(t *testing.T, text string) any {
 	t.Helper()
 	var v any
@@ -149,12 +147,11 @@ func canonicalNumbers(v any) any {
 	return v
 }
 
-// TestRecordedQueriesAreReproduced: the options that the tests of the Python SDK
-// used make the bodies that it sent.
+// The options of the Python SDK's tests produce the recorded bodies.
 func TestRecordedQueriesAreReproduced(t *testing.T) {
 	some := []string{"hotelName", "category", "description"}
 	budget := &search.SearchOptions{Filter: search.Eq("category", "Budget"), OrderBy: []string{"hotelName desc"}, Select: some}
-	asked := map[string][]*search.SearchOptions{ // by file, in their order
+	asked := map[string][]*search.SearchOptions{ // by file, in order
 		"test_get_search_counts":          {nil, {IncludeTotalCount: true}},
 		"test_get_search_coverage":        {nil, {MinimumCoverage: to.Ptr(50.)}},
 		"test_get_search_facets_none":     {{Select: some}},
@@ -195,7 +192,6 @@ func TestRecordedQueriesAreReproduced(t *testing.T) {
 	}
 }
 
-// TestRecordedFacetsHaveTheTypesOfTheirFields.
 func TestRecordedFacetsHaveTheTypesOfTheirFields(t *testing.T) {
 	pages := map[string]models.SearchDocumentsResult[models.Document]{}
 	for _, q := range recordedQueries(t) {

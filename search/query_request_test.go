@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// sent returns what a query sends.
+// sent returns the body of a query.
 func sent(t *testing.T, version, text string, opts *search.SearchOptions) (body string, err error) {
 	t.Helper()
 	w := reply(200, emptyOK)
@@ -33,9 +33,8 @@ func sent(t *testing.T, version, text string, opts *search.SearchOptions) (body 
 	return w.bodies[0], nil
 }
 
-// TestQueriesAreThoseOfTheOfficialSDK has what the JavaScript SDK 13.0.0 was
-// recorded to send for its own spelling of the same options. Members that say
-// what is the default anyway ("skip":0) are not there: we do not send them.
+// The expected bodies are recordings of the JavaScript SDK 13.0.0 with equivalent options. Members with default
+// values ("skip":0) are removed because this client does not send them.
 func TestQueriesAreThoseOfTheOfficialSDK(t *testing.T) {
 	all := []string{"*"}
 	for name, c := range map[string]struct {
@@ -123,7 +122,7 @@ func TestPreviewOptionsAreSentToPreviews(t *testing.T) {
 		"hybridSearch":{"maxTextRecallSize":100,"countAndFacetMode":"countAllResults"}}`, body)
 }
 
-// TestOptionThatTheVersionLacksIsRefused, with the versions that have it.
+// The error names the versions that have the option.
 func TestOptionThatTheVersionLacksIsRefused(t *testing.T) {
 	vector := func(q search.VectorQuery) *search.SearchOptions {
 		q.Fields = []string{"v"}
@@ -247,7 +246,7 @@ func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "the search text: is not valid UTF-8")
 }
 
-// TestEverythingThatIsWrongIsReportedAtOnce and can be taken apart.
+// The joined errors can be inspected separately.
 func TestEverythingThatIsWrongIsReportedAtOnce(t *testing.T) {
 	_, err := sent(t, "", "x", &search.SearchOptions{
 		Top: to.Ptr(-1), Skip: -1, SessionID: "_", Filter: search.Eq("", 1), QueryType: "x", Select: []string{"?"},

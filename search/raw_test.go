@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// indexer is what bufferedsender asks for.
+// indexer is the interface that bufferedsender requires.
 var _ interface {
 	IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error)
 	KeyFieldName(ctx context.Context) (string, error)
@@ -79,8 +79,7 @@ type unseekable struct {
 
 func (u *unseekable) Seek(int64, int) (int64, error) { return 0, u.err }
 
-// TestAMalformedBodyUnderSuccessIsAMalformedReply: each of these has the status of
-// success, and none may pass for one.
+// Each reply has the status of success and a malformed body.
 func TestAMalformedBodyUnderSuccessIsAMalformedReply(t *testing.T) {
 	for name, body := range map[string]string{
 		"empty":             "",
@@ -115,8 +114,7 @@ func TestAMalformedBodyUnderSuccessIsAMalformedReply(t *testing.T) {
 	}
 }
 
-// TestReplyCutOffByTheConnectionIsMalformed uses a real connection: the server
-// promises more than it sends.
+// A real connection is closed before the promised length.
 func TestReplyCutOffByTheConnectionIsMalformed(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -132,8 +130,7 @@ func TestReplyCutOffByTheConnectionIsMalformed(t *testing.T) {
 	assert.ErrorContains(t, err, "breaks off after 24 bytes")
 }
 
-// TestReplyWithoutEndIsCutOff: the reply of a server gone mad does not fill the
-// memory.
+// An endless reply does not exhaust memory.
 func TestReplyWithoutEndIsCutOff(t *testing.T) {
 	endless := &http.Response{StatusCode: 200, Body: io.NopCloser(zeros{}), ContentLength: -1}
 	_, err := newClient(t, transporter(func(*http.Request) (*http.Response, error) { return endless, nil })).
@@ -146,8 +143,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// TestBodyIsNotReadOnceTheCallIsOver: net/http may read on after an early
-// answer; the caller has filled the buffer with something else by then.
+// net/http may continue to read the body after an early reply, when the caller has already reused the buffer.
 func TestBodyIsNotReadOnceTheCallIsOver(t *testing.T) {
 	var late io.Reader
 	transport := transporter(func(req *http.Request) (*http.Response, error) {
@@ -162,8 +158,7 @@ func TestBodyIsNotReadOnceTheCallIsOver(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// TestAttemptsDoNotReadEachOthersBody: the transport of an attempt that was
-// answered early takes nothing away from the next one.
+// A transport that still reads the body of an answered attempt does not affect the next attempt.
 func TestAttemptsDoNotReadEachOthersBody(t *testing.T) {
 	var first io.Reader
 	var sent string
@@ -207,7 +202,7 @@ func TestRefusedConnectionIsOneClearError(t *testing.T) {
 	assert.ErrorContains(t, err, address)
 }
 
-// TestDefaultClientDoesNotFollowRedirects: net/http would take the key along.
+// net/http would forward the key.
 func TestDefaultClientDoesNotFollowRedirects(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the key went to another host: %q", r.Header.Get("api-key"))

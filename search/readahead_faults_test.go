@@ -40,7 +40,7 @@ func TestScanThatReadsAheadEndsWithItsContext(t *testing.T) {
 			n, last := 0, error(nil)
 			for _, last = range search.ScanKeys(ctx, newClient(t, s), &search.ScanOptions{KeyField: "hotelId", PageSize: 10, ReadAhead: ahead}) {
 				if n++; n == 300 {
-					time.Sleep(time.Second) // all pages that it asked for have come
+					time.Sleep(time.Second) // all requested pages have arrived
 					cancel()
 				}
 			}
@@ -50,7 +50,7 @@ func TestScanThatReadsAheadEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestPanicOfATransportIsThatOfTheScan, which can be recovered, unlike that of a goroutine.
+// The caller can recover the panic, unlike a panic of another goroutine.
 func TestPanicOfATransportIsThatOfTheScan(t *testing.T) {
 	for _, ahead := range []int{0, 1, 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -67,12 +67,12 @@ func TestPanicOfATransportIsThatOfTheScan(t *testing.T) {
 		for _, err := range search.ScanKeys(t.Context(), client, &search.ScanOptions{KeyField: "hotelId", PageSize: 10, ReadAhead: 3}) {
 			require.NoError(t, err)
 			synctest.Wait()
-			break // so that the page is not used
+			break // so the page is not used
 		}
 	})
 }
 
-// TestPageWhoseGoroutineEndsIsAskedForAgain, as where FailNow of a test is called in a transport.
+// For example FailNow of a test ends the goroutine of a transport.
 func TestPageWhoseGoroutineEndsIsAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, want := slowShelf(t, 100)
@@ -82,7 +82,7 @@ func TestPageWhoseGoroutineEndsIsAskedForAgain(t *testing.T) {
 	})
 }
 
-// failures counts the spans that end, and those that fail.
+// failures counts all ended spans and the failed ones.
 type failures struct{ ended, calls, requests atomic.Int32 }
 
 func (f *failures) provider() tracing.Provider {
@@ -121,7 +121,7 @@ func TestPagesThatAreNotNeededHaveNotFailed(t *testing.T) {
 			n := 0
 			for _, err := range search.ScanKeys(t.Context(), c, scan) {
 				if require.NoError(t, err); n == 30 {
-					break // three pages were used, and others are on their way
+					break // three pages are used, others are in flight
 				}
 				n++
 			}
@@ -135,7 +135,7 @@ func TestPagesThatAreNotNeededHaveNotFailed(t *testing.T) {
 	})
 }
 
-// TestErrorInAPageThatWasReadAheadIsInASpan, though its request has succeeded.
+// The page's request itself succeeded.
 func TestErrorInAPageThatWasReadAheadIsInASpan(t *testing.T) {
 	var spans failures
 	opts := options(replies(
@@ -149,8 +149,7 @@ func TestErrorInAPageThatWasReadAheadIsInASpan(t *testing.T) {
 	assert.EqualValues(t, 1, spans.calls.Load())
 }
 
-// TestScanThatReadsAheadSparesABusyService: one that answers 503 to more than so many requests at once, of a client
-// with the usual retries.
+// The service answers 503 above a number of concurrent requests; the client has the usual retries.
 func TestScanThatReadsAheadSparesABusyService(t *testing.T) {
 	for _, most := range []int32{1, 2, 4} {
 		took := map[int]time.Duration{}
@@ -181,7 +180,7 @@ func TestScanThatReadsAheadSparesABusyService(t *testing.T) {
 	}
 }
 
-// TestResponseIsCapturedOfOneRequestAtATime: of pages that are read ahead it is not.
+// Requests of pages that are read ahead are not captured.
 func TestResponseIsCapturedOfOneRequestAtATime(t *testing.T) {
 	s, _ := slowShelf(t, 1000)
 	s.takes = 0

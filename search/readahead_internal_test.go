@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// TestPagesThatWereUsedAreForgotten: a scan holds no more pages than it may ask for.
+// A scan keeps no more pages than it may request concurrently.
 func TestPagesThatWereUsedAreForgotten(t *testing.T) {
 	key, err := models.KeyFieldByName[json.RawMessage]("id")
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// slowShelf has that many keys, and takes 50 ms a page.
+// slowShelf has n keys and takes 50 ms for each page.
 func slowShelf(t *testing.T, n int) (s *shelf, want []string) {
 	s = shelfOf(t)
 	s.takes = 50 * time.Millisecond
@@ -29,7 +29,7 @@ func slowShelf(t *testing.T, n int) (s *shelf, want []string) {
 	return s, want
 }
 
-// TestScanThatReadsAheadIsFaster and returns the same.
+// The results do not change.
 func TestScanThatReadsAheadIsFaster(t *testing.T) {
 	took := map[int]time.Duration{}
 	for _, ahead := range []int{0, 1, 4} {
@@ -48,7 +48,6 @@ func TestScanThatReadsAheadIsFaster(t *testing.T) {
 	assert.Less(t, took[4], took[0]/3)
 }
 
-// TestScanReadsAheadWhilePagesAreUsed.
 func TestScanReadsAheadWhilePagesAreUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, want := slowShelf(t, 1000)
@@ -63,7 +62,7 @@ func TestScanReadsAheadWhilePagesAreUsed(t *testing.T) {
 	})
 }
 
-// TestScanThatReadsAheadAsksAgain for what has failed or does not fit, and only then has it failed.
+// A page that fails or does not fit is requested again before the scan fails.
 func TestScanThatReadsAheadAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, want := slowShelf(t, 100)
@@ -83,17 +82,17 @@ func TestScanThatReadsAheadAsksAgain(t *testing.T) {
 	})
 }
 
-// strictly reports whether keys come in order, none twice.
+// strictly reports whether keys are strictly ascending.
 func strictly(keys []string) bool {
 	return slices.IsSorted(keys) && len(slices.Compact(slices.Clone(keys))) == len(keys)
 }
 
-// TestScanThatReadsAheadGoesOnWhereKeysCome all the time, just where it is.
+// Keys are added all the time at the scan's position.
 func TestScanThatReadsAheadGoesOnWhereKeysCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, want := slowShelf(t, 200)
 		s.seen = func(after string, skip int, keys []string) []string {
-			if skip > 0 { // between the pages in front of it and this one
+			if skip > 0 { // between the preceding pages and this one
 				key := fmt.Sprintf("%s-%d", after, s.asked)
 				s.keys[key] = true
 				keys = slices.Sorted(maps.Keys(s.keys))
@@ -113,8 +112,7 @@ func TestScanThatReadsAheadGoesOnWhereKeysCome(t *testing.T) {
 	})
 }
 
-// TestScanReadsAgainBehindAGapInFrontOfAPage: what was just in front of a page had gone when that was read, so that
-// it begins too far behind.
+// The key before the page was deleted before the page was read, so the page starts too late and must be read again.
 func TestScanReadsAgainBehindAGapInFrontOfAPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, want := slowShelf(t, 100)
@@ -132,7 +130,7 @@ func TestScanReadsAgainBehindAGapInFrontOfAPage(t *testing.T) {
 	})
 }
 
-// TestScanThatIsLeftLeavesNothing: no request goes on, and no goroutine.
+// Neither a request nor a goroutine remains.
 func TestScanThatIsLeftLeavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := slowShelf(t, 1000)
@@ -142,7 +140,7 @@ func TestScanThatIsLeftLeavesNothing(t *testing.T) {
 			defer under.Add(-1)
 			resp, err := s.Do(req)
 			if err != nil {
-				time.Sleep(time.Millisecond) // a goroutine does not end at once
+				time.Sleep(time.Millisecond) // the goroutine ends asynchronously
 			}
 			return resp, err
 		})

@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// asked makes a call by clients without an api-version of their own, and returns its request.
+// asked makes a call of a client without an explicit api-version and returns its request.
 func asked(t *testing.T, version string, do func(context.Context, clients)) *http.Request {
 	t.Helper()
 	c := newClients(t, version)
@@ -70,7 +70,7 @@ func TestAContextDoesNotPrintTheTokenOfItsUser(t *testing.T) {
 	}
 }
 
-// TestAnErrorDoesNotPrintTheTokenOfItsUser: tools that dump errors with %#v print what their structs hold.
+// Tools that dump errors with %#v print all fields of their structs.
 func TestAnErrorDoesNotPrintTheTokenOfItsUser(t *testing.T) {
 	cred, opts := azcore.NewKeyCredential("K3Y"), &search.ClientOptions{ClientOptions: policy.ClientOptions{
 		Retry:     policy.RetryOptions{MaxRetries: -1},
@@ -104,7 +104,7 @@ func TestAnErrorDoesNotPrintTheTokenOfItsUser(t *testing.T) {
 
 func user(ctx context.Context) context.Context { return search.WithUserToken(ctx, "T") }
 
-// TestAScanIsNeverThatOfAUser: what a user may see is not the whole index.
+// The documents that a user may see are not the whole index.
 func TestAScanIsNeverThatOfAUser(t *testing.T) {
 	c := newClients(t, "")
 	drain(search.Scan[models.Document](user(t.Context()), c.docs, nil))

@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// TestATransportMayWriteTheDefaultPort: https://host and https://host:443 are the same place.
+// https://host and https://host:443 are the same address.
 func TestATransportMayWriteTheDefaultPort(t *testing.T) {
 	e := startElsewhere(t, func(s *httptest.Server) { s.Start() })
 	for endpoint, other := range map[string]string{
@@ -42,7 +42,7 @@ func TestATransportMayWriteTheDefaultPort(t *testing.T) {
 	}
 }
 
-// TestNoSecretLeavesTLSOfADialerOfItsOwn: the connections of both schemes have the same type.
+// With a custom dialer the connections of both schemes have the same type.
 func TestNoSecretLeavesTLSOfADialerOfItsOwn(t *testing.T) {
 	type conn struct{ net.Conn }
 	clear := startElsewhere(t, func(s *httptest.Server) { s.Start() })
@@ -67,7 +67,7 @@ func TestNoSecretLeavesTLSOfADialerOfItsOwn(t *testing.T) {
 	clear.assertUnharmed(t)
 }
 
-// copyTo returns a copy of req, with its body, for another address.
+// copyTo returns a copy of req and its body for another address.
 func copyTo(t testing.TB, req *http.Request, address string) *http.Request {
 	other := req.Clone(req.Context())
 	target, err := url.Parse(address)
@@ -80,7 +80,6 @@ func copyTo(t testing.TB, req *http.Request, address string) *http.Request {
 	return other
 }
 
-// upload uploads a document.
 func upload(t testing.TB, endpoint string, opts *search.ClientOptions) error {
 	client, err := search.NewClientWithKey(endpoint, "hotels", azcore.NewKeyCredential(testKey), opts)
 	require.NoError(t, err)
@@ -95,7 +94,7 @@ func startDown(t testing.TB) *httptest.Server {
 	return s
 }
 
-// TestAFailoverThatIsStoppedIsNotCalledARedirect: net/http shows the headers' host, not the status before.
+// net/http reports the host of the headers, not the previous status.
 func TestAFailoverThatIsStoppedIsNotCalledARedirect(t *testing.T) {
 	down, up := startDown(t), startElsewhere(t, func(s *httptest.Server) { s.Start() })
 	inner := pool(t)
@@ -113,7 +112,7 @@ func TestAFailoverThatIsStoppedIsNotCalledARedirect(t *testing.T) {
 	up.assertUnharmed(t)
 }
 
-// TestAReplyOfTheEndpointCountsAlthoughAMirrorWasStopped: the documents have been applied.
+// The documents have been applied.
 func TestAReplyOfTheEndpointCountsAlthoughAMirrorWasStopped(t *testing.T) {
 	plain := func(s *httptest.Server) { s.Start() }
 	endpoint, shadow := startElsewhere(t, plain), startElsewhere(t, plain)
@@ -130,12 +129,11 @@ func TestAReplyOfTheEndpointCountsAlthoughAMirrorWasStopped(t *testing.T) {
 	shadow.assertUnharmed(t)
 }
 
-// perRetry is a policy.
 type perRetry func(*policy.Request) (*http.Response, error)
 
 func (p perRetry) Do(req *policy.Request) (*http.Response, error) { return p(req) }
 
-// TestAPerRetryPolicyMayFailOverAndMirror: also with a Transport that is watched.
+// The Transport is guarded here as well.
 func TestAPerRetryPolicyMayFailOverAndMirror(t *testing.T) {
 	plain := func(s *httptest.Server) { s.Start() }
 	down, up, shadow := startDown(t), startElsewhere(t, plain), startElsewhere(t, plain)

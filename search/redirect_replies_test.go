@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// TestAReplyFromElsewhereConfirmsNothing: it looks like the results of the batch, and is not.
+// The reply looks like the results of the batch but comes from another host.
 func TestAReplyFromElsewhereConfirmsNothing(t *testing.T) {
 	plain := func(s *httptest.Server) { s.Start() }
 	e := startElsewhere(t, plain)
@@ -37,9 +37,9 @@ func TestAReplyFromElsewhereConfirmsNothing(t *testing.T) {
 	}))
 	defer endpoint.Close()
 	inner := &http.Client{Transport: pool(t)}
-	// anew makes a request that has nothing of the pipeline's any more but its headers.
+	// anew copies only the headers to a new request; the pipeline's context and guards are lost.
 	anew := func(req *http.Request, method, address string) *http.Request {
-		again, err := http.NewRequestWithContext(context.Background(), method, address, req.Body) //nolint:contextcheck // that is the point
+		again, err := http.NewRequestWithContext(context.Background(), method, address, req.Body) //nolint:contextcheck // on purpose
 		assert.NoError(t, err)
 		again.Header = req.Header
 		return again
@@ -87,8 +87,7 @@ func TestAReplyFromElsewhereConfirmsNothing(t *testing.T) {
 	}
 }
 
-// TestAWrappedClientMaySendElsewhereWhatIsNotOurs: a token for a gateway, another attempt, another
-// address before there was a reply.
+// Allowed are a token for a gateway, another attempt, and another address before the first reply.
 func TestAWrappedClientMaySendElsewhereWhatIsNotOurs(t *testing.T) {
 	plain := func(s *httptest.Server) { s.Start() }
 	e := startElsewhere(t, plain)

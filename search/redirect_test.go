@@ -19,8 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// elsewhere is a server that answers whatever it gets as a search service might,
-// and keeps what it got.
+// elsewhere is a server that records every request and answers it as a search service might.
 type elsewhere struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -28,10 +27,11 @@ type elsewhere struct {
 	sent []string
 }
 
-// secrets are what no other host may see.
+// secrets must not reach any other host.
 var secrets = []string{testKey, "token-", "fancy"}
 
-// startElsewhere starts the server. Its reply fits a query, a batch with document 1, and a definition.
+// startElsewhere starts the server. Its reply is valid for a query, for a batch with document 1, and for a
+// definition.
 func startElsewhere(t testing.TB, start func(*httptest.Server)) *elsewhere {
 	e := &elsewhere{}
 	e.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +47,7 @@ func startElsewhere(t testing.TB, start func(*httptest.Server)) *elsewhere {
 	return e
 }
 
-// startRedirect starts the endpoint, which sends everything on to other.
+// startRedirect starts an endpoint that redirects every request to other.
 func startRedirect(t testing.TB, status int, other string, start func(*httptest.Server)) *httptest.Server {
 	s := httptest.NewUnstartedServer(http.RedirectHandler(other, status))
 	start(s)
@@ -73,7 +73,7 @@ func (e *elsewhere) requests() int {
 	return len(e.got)
 }
 
-// doer is a policy.Transporter that is no *http.Client.
+// doer is a policy.Transporter that is not an *http.Client.
 type doer struct {
 	do func(*http.Request) (*http.Response, error)
 }
@@ -81,15 +81,15 @@ type doer struct {
 func (d doer) Do(req *http.Request) (*http.Response, error)        { return d.do(req) }
 func (d doer) RoundTrip(req *http.Request) (*http.Response, error) { return d.do(req) }
 
-// pool returns a transport that nobody shares.
+// pool returns a transport for one test.
 func pool(t testing.TB) *http.Transport {
 	own := &http.Transport{}
 	t.Cleanup(own.CloseIdleConnections)
 	return own
 }
 
-// followers are Transporters that would follow a redirect; direct are those that
-// the pipeline can keep from it altogether.
+// followers returns Transporters that would follow a redirect. The pipeline can prevent this completely only for the
+// direct ones.
 func followers(t testing.TB) (direct, wrapped map[string]policy.Transporter) {
 	plain := &http.Client{Transport: pool(t)}
 	return map[string]policy.Transporter{
@@ -126,8 +126,7 @@ func followers(t testing.TB) (direct, wrapped map[string]policy.Transporter) {
 		}
 }
 
-// operations are one of each kind of request, and whether net/http would send it
-// without a body.
+// operations has one operation of each kind, and whether net/http would redirect it without its body.
 func operations(t testing.TB, endpoint string, opts *search.ClientOptions, token bool) map[string]func() error {
 	var (
 		client *search.Client
@@ -222,7 +221,7 @@ func TestNoSecretFollowsARedirectOfAnyTransport(t *testing.T) {
 	}
 }
 
-// TestTheGivenClientIsNotChanged: its owner sends other requests with it, which may be redirected.
+// The owner of the client may rely on redirects for other requests.
 func TestTheGivenClientIsNotChanged(t *testing.T) {
 	before := *http.DefaultClient
 	_ = newClient(t, http.DefaultClient)
@@ -230,14 +229,13 @@ func TestTheGivenClientIsNotChanged(t *testing.T) {
 	assert.Equal(t, before, *http.DefaultClient)
 }
 
-// secure starts a server that speaks TLS and HTTP/2.
+// secure starts a server with TLS and HTTP/2.
 func secure(s *httptest.Server) {
 	s.EnableHTTP2 = true
 	s.StartTLS()
 }
 
-// TestAWrappedClientStopsAtAConnectionThatIsOpen: over HTTP/2 and HTTP/1 the other host has been
-// talked to before, so that there is no handshake to stop at.
+// A connection to the other host is already open, over HTTP/2 or HTTP/1, so there is no handshake to stop.
 func TestAWrappedClientStopsAtAConnectionThatIsOpen(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		for _, status := range redirects {
@@ -264,7 +262,7 @@ func TestAWrappedClientStopsAtAConnectionThatIsOpen(t *testing.T) {
 	}
 }
 
-// TestAWrappedClientStopsBehindAProxy: all connections lead to the same address there.
+// Behind a proxy all connections have the same address.
 func TestAWrappedClientStopsBehindAProxy(t *testing.T) {
 	e := startElsewhere(t, func(s *httptest.Server) { s.Start() })
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -287,7 +285,7 @@ func TestAWrappedClientStopsBehindAProxy(t *testing.T) {
 	e.assertUnharmed(t)
 }
 
-// TestNoSecretLeavesTLSForARedirect: the same host, but anybody can listen.
+// The host is the same, but the connection is not encrypted.
 func TestNoSecretLeavesTLSForARedirect(t *testing.T) {
 	proxy := startElsewhere(t, func(s *httptest.Server) { s.Start() })
 	address, err := url.Parse(proxy.URL)

@@ -26,8 +26,7 @@ const (
 	definition = `{"@odata.etag":"\"0x8D1\"","name":"hotels","fields":[{"name":"hotelId","type":"Edm.String","key":true}]}`
 )
 
-// TestRequestsAreWhatTheServiceExpects holds method, address, headers and body
-// of every operation, as the official SDKs send them.
+// The test compares method, address, headers and body of every operation with those of the official SDKs.
 func TestRequestsAreWhatTheServiceExpects(t *testing.T) {
 	index := models.SearchIndex{Name: "hotels"}
 	etag := azcore.ETag(`"0x8D1"`)
@@ -213,7 +212,7 @@ func TestRequestsAreWhatTheServiceExpects(t *testing.T) {
 
 var uuidPattern = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// emptyOKFor is the reply that says that each of the keys was uploaded.
+// emptyOKFor returns the reply that confirms an upload of the keys.
 func emptyOKFor(keys ...string) string {
 	s := `{"value":[`
 	for i, key := range keys {

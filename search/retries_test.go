@@ -16,8 +16,8 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// The table is that of package retry. Options of a single call, which replace
-// those of the client, leave azcore to its own list: it has to be the same.
+// The table belongs to package retry. Per-call options replace the client's, so azcore then uses its own list, which
+// must be the same.
 func TestTheClientRetriesWhatTheTableSays(t *testing.T) {
 	own := policy.RetryOptions{MaxRetries: 1, RetryDelay: -1, MaxRetryDelay: time.Millisecond}
 	for status := 400; status <= 599; status++ {
@@ -46,7 +46,7 @@ func TestTheClientRetriesWhatTheTableSays(t *testing.T) {
 func TestStatusesOfTheCallerReplaceThoseOfTheTable(t *testing.T) {
 	for name, c := range map[string]struct {
 		statuses []int
-		want     map[int]int // requests by status
+		want     map[int]int // number of requests by status
 	}{
 		"one":  {[]int{http.StatusTeapot}, map[int]int{http.StatusTeapot: 2, http.StatusServiceUnavailable: 1}},
 		"none": {[]int{}, map[int]int{http.StatusServiceUnavailable: 1}},

@@ -28,7 +28,7 @@ func rowsOf(t testing.TB, client *search.Client, opts *search.RowsOptions) *sear
 	return rows
 }
 
-// walked returns the keys of the rows between two, and the error at the end.
+// walked returns the keys of the rows between two keys.
 func walked(ctx context.Context, rows *search.Rows, after, through string) (keys []string, err error) {
 	for row, err := range rows.Scan(ctx, after, through) {
 		if err != nil {
@@ -39,7 +39,7 @@ func walked(ctx context.Context, rows *search.Rows, after, through string) (keys
 	return keys, nil
 }
 
-// lookedUp returns the keys of the rows of those that are there.
+// lookedUp returns the keys of the existing rows.
 func lookedUp(t testing.TB, rows *search.Rows, keys ...string) (there []string) {
 	t.Helper()
 	found, err := rows.Lookup(t.Context(), keys)
@@ -55,7 +55,7 @@ func TestRowsComeBehindOneKeyAndUpToAnother(t *testing.T) {
 	rows := rowsOf(t, client, &search.RowsOptions{PageSize: 7, Filter: search.Ne("int", 12)})
 	for _, c := range []struct {
 		after, through string
-		want           []int // from, to, without 12
+		want           []int // first, last, without key 12
 	}{
 		{"", "", []int{0, 29}},
 		{"00009", "", []int{10, 29}},
@@ -100,7 +100,7 @@ func TestALookupFindsTheKeysThatAreThereAndMeetTheFilterOnce(t *testing.T) {
 	assert.Equal(t, []string{"00003"}, lookedUp(t, rows, "", "it's", "a,b", " 00001", "00003", `x") or true or ("`, "|", ","), "a key may be anything")
 }
 
-// What is sent and what is read are written differently: the order of fields, numbers, times, null for what is missing.
+// Sent and received documents differ in field order, numbers, times and null members.
 func TestADigestIsTheSameOfADocumentThatIsSentAndThatIsRead(t *testing.T) {
 	fields := []string{"text", "texts", "flag", "int", "long", "double", "time", "point", "object", "objects"}
 	_, client := emulatingEverything(t)
@@ -132,7 +132,7 @@ func TestADigestIsTheSameOfADocumentThatIsSentAndThatIsRead(t *testing.T) {
 		put("int", func() any { return rapid.Int32().Draw(t, "int") })
 		put("long", func() any { return rapid.Int64().Draw(t, "long") })
 		put("double", func() any {
-			if rapid.Bool().Draw(t, "whole") { // an integer that float64 has
+			if rapid.Bool().Draw(t, "whole") { // an integer that float64 can represent
 				return rapid.Int64Range(-1<<53, 1<<53).Draw(t, "double")
 			}
 			return rapid.Float64().Draw(t, "double")
@@ -243,7 +243,7 @@ func TestTheOptionsOfRowsMayChangeAfterwards(t *testing.T) {
 	assert.Equal(t, want, found[0].Digest)
 }
 
-// definitionReads returns how often the definition of the index was read.
+// definitionReads returns the number of requests for the definition.
 func definitionReads(srv *searchtest.Server) (n int) {
 	for _, r := range srv.Requests() {
 		if r.Operation == searchtest.OpGetIndex {
@@ -313,7 +313,7 @@ func TestAnErrorIsTheLastOfTheRows(t *testing.T) {
 	for row, err := range rows.Scan(t.Context(), "", "") {
 		require.NoError(t, err)
 		assert.Equal(t, numberedID(0), row.Key)
-		break // whoever has seen enough
+		break // the caller stops early
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

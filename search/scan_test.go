@@ -21,19 +21,18 @@ import (
 
 const scannable = `{"name":"hotels","fields":[{"name":"x","type":"Edm.String"},{"name":"hotelId","type":"Edm.String","key":true,"filterable":true,"sortable":true}]}`
 
-// shelf is a service with one index of keys that understands the queries of a
-// scan, and nothing else.
+// shelf is a service with one index of keys. It implements only the queries of a scan.
 type shelf struct {
 	t          testing.TB
 	definition string        // "" refuses to show it
-	most       int           // results to a page, whatever is asked for
+	most       int           // page size limit, whatever Top requests
 	takes      time.Duration // each page
 
-	mu        sync.Mutex // guards what follows, but while a test is alone with it
+	mu        sync.Mutex // guards the following fields, except where a test has no other goroutine
 	keys      map[string]bool
-	meanwhile func() // happens before each page
+	meanwhile func() // called before each page
 	refuse    func(page int) bool
-	seen      func(after string, skip int, keys []string) []string // what a page sees of them
+	seen      func(after string, skip int, keys []string) []string // filters the keys that a page returns
 	requests  []string
 	asked     int // pages
 }
@@ -109,7 +108,7 @@ func shelfOf(t testing.TB, keys ...string) *shelf {
 	return s
 }
 
-// scanKeys returns the keys of a scan, and its error.
+// scanKeys returns the keys of a scan.
 func scanKeys(t testing.TB, client *search.Client, opts *search.ScanOptions) (keys []string, err error) {
 	t.Helper()
 	for doc, err := range search.Scan[models.Document](t.Context(), client, opts) {
@@ -194,8 +193,7 @@ func TestKeysAloneAreScanned(t *testing.T) {
 	}
 }
 
-// TestScanGoesOnBehindAPageThatWasCutShort, which the service may do to pages
-// with large documents.
+// The service may shorten pages with large documents.
 func TestScanGoesOnBehindAPageThatWasCutShort(t *testing.T) {
 	for most := range 3 {
 		s := shelfOf(t, "a", "b", "c", "d", "e")
@@ -206,7 +204,7 @@ func TestScanGoesOnBehindAPageThatWasCutShort(t *testing.T) {
 	}
 }
 
-// TestLargestPageHasRoomForTheLastKey, which is asked for again.
+// Each page repeats the last key of the previous one.
 func TestLargestPageHasRoomForTheLastKey(t *testing.T) {
 	w := replies(response(200, `{"value":[{"hotelId":"a"}],"@odata.nextLink":"x","@search.nextPageParameters":{}}`), response(200, `{"value":[{"hotelId":"a"}]}`))
 	got, err := scanKeys(t, newClient(t, w), &search.ScanOptions{KeyField: "hotelId"})
@@ -215,7 +213,7 @@ func TestLargestPageHasRoomForTheLastKey(t *testing.T) {
 	assert.JSONEq(t, `{"filter":"hotelId ge 'a'","orderby":"hotelId","top":1000}`, w.bodies[1])
 }
 
-// TestScanSkipsNothingThatLives while random keys come and go, at every place.
+// Random keys are added and deleted at every position meanwhile.
 func TestScanSkipsNothingThatLives(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		key := rapid.StringMatching(`[A-Za-z0-9=-][A-Za-z0-9_=-]{0,2}`)
@@ -271,7 +269,6 @@ func TestScanAsksForItsKeyAndTheCallersFields(t *testing.T) {
 	assert.JSONEq(t, `{"filter":"hotelId ge ''","orderby":"hotelId","top":1000}`, w.bodies[3])
 }
 
-// TestIndexThatCannotBeScannedIsKnownAtTheStart.
 func TestIndexThatCannotBeScannedIsKnownAtTheStart(t *testing.T) {
 	for attributes, text := range map[string]string{
 		`"filterable":false,"sortable":true`:                         `the definition says so of "hotelId"`,
@@ -317,7 +314,7 @@ func TestRefusedFirstPageSaysWhatIsLikely(t *testing.T) {
 	assert.NotContains(t, err.Error(), "first page")
 }
 
-// TestScanThatWouldGoWrongStops rather than skip or repeat documents.
+// A scan stops with an error instead of skipping or repeating documents.
 func TestScanThatWouldGoWrongStops(t *testing.T) {
 	for body, text := range map[string]string{
 		`{"value":[{"hotelId":"b"},{"hotelId":"a"}]}`:                        `the key "a" does not follow "b"`,
@@ -347,7 +344,7 @@ func TestScanThatWouldGoWrongStops(t *testing.T) {
 	}
 }
 
-// TestPageThatLacksResultsEndsAScan: it would be short, and look like the last one.
+// A short page would look like the last one.
 func TestPageThatLacksResultsEndsAScan(t *testing.T) {
 	reads := map[string]func(*search.Client) error{
 		"Scan": func(c *search.Client) error { return second(scanKeys(t, c, &search.ScanOptions{KeyField: "hotelId"})) },

@@ -12,8 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// TestSuggestionsAreThoseOfTheOfficialSDK has what the JavaScript SDK 13.0.0 was
-// recorded to send and to accept.
+// The requests and replies are recordings of the JavaScript SDK 13.0.0.
 func TestSuggestionsAreThoseOfTheOfficialSDK(t *testing.T) {
 	w := reply(200, `{"@search.coverage":100,"value":[{"@search.text":"<b>Lazy</b> dog's life","id":"2","title":"Lazy dog's life"}]}`)
 	type doc struct{ ID, Title string }
@@ -38,7 +37,7 @@ func TestCompletionsAreThoseOfTheOfficialSDK(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equal(t, testEndpoint+"/indexes('hotels')/docs/search.post.autocomplete"+version, w.requests[0].URL.String())
-	// The SDK says "fuzzy":false as well, which is the default.
+	// The SDK also sends "fuzzy":false, which is the default.
 	assert.JSONEq(t, `{"search":"qui","autocompleteMode":"twoTerms","filter":"n ge 0","searchFields":"title","suggesterName":"sg","top":3}`, w.bodies[0])
 	assert.Equal(t, []models.AutocompleteItem{{Text: "quick brown", QueryPlusText: "quick brown"}}, got.Results)
 	assert.Equal(t, "11111111-2222-3333-4444-555555555555", got.RequestID)

@@ -17,7 +17,7 @@ func telemetryOf(t testing.TB, meters metric.MeterProvider) *telemetry {
 	return newTelemetry(i, &url.URL{Scheme: "https", Host: "svc.search.windows.net"}, "hotels")
 }
 
-// measureQuery does what is done for one query only so that others can watch.
+// measureQuery does the telemetry work of one query.
 func measureQuery(b testing.TB, t *telemetry) {
 	m := t.begin(b.Context(), measureSearch)
 	m.attempt(b.Context())
@@ -31,7 +31,7 @@ func TestNobodyWhoWantsToKnowCostsNoAllocation(t *testing.T) {
 	assert.Nil(t, nobody.begin(t.Context(), measureSearch))
 }
 
-// BenchmarkMeasureQuery is what the metrics of a query cost.
+// BenchmarkMeasureQuery measures the cost of a query's metrics.
 func BenchmarkMeasureQuery(b *testing.B) {
 	b.Run("without a provider", func(b *testing.B) {
 		nobody := telemetryOf(b, nil)
@@ -46,7 +46,7 @@ func BenchmarkMeasureQuery(b *testing.B) {
 		for b.Loop() {
 			m := somebody.begin(b.Context(), measureSearch)
 			m.attempt(b.Context())
-			m.status = 200 // as attempted does
+			m.status = 200 // as the function attempted does
 			m.end(b.Context(), 10, nil)
 		}
 	})

@@ -28,11 +28,11 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// measuredPoint is a data point, of a histogram with the sum of its measurements.
+// measuredPoint is a data point; for a histogram value is the sum.
 type measuredPoint struct {
 	metric string
 	set    attribute.Set
-	value  float64 // of a histogram, how many measurements there were
+	value  float64 // number of measurements of a histogram
 	sum    float64
 }
 
@@ -61,13 +61,13 @@ func pointsOf(t *testing.T, reader *sdkmetric.ManualReader) (all []measuredPoint
 	return all
 }
 
-// commonAttributes are those that every metric has.
+// commonAttributes are on every metric.
 var commonAttributes = map[string]string{
 	"db.system.name": "azure.search", "azure.resource_provider.namespace": "Microsoft.Search",
 	"db.collection.name": "hotels", "db.namespace": "svc", "server.address": "svc.search.windows.net",
 }
 
-// measuredBy returns what each series says, by a short name: "duration SEARCH 200".
+// measuredBy returns the series by a short name, such as "duration SEARCH 200".
 func measuredBy(t *testing.T, reader *sdkmetric.ManualReader) map[string]float64 {
 	t.Helper()
 	values := map[string]float64{}
@@ -94,7 +94,7 @@ func measuredBy(t *testing.T, reader *sdkmetric.ManualReader) map[string]float64
 	return values
 }
 
-// measuredClient returns a client that sends to w, and what reads its metrics.
+// measuredClient returns a client that sends to w, and a reader of its metrics.
 func measuredClient(t testing.TB, w policy.Transporter) (*search.Client, *sdkmetric.ManualReader) {
 	t.Helper()
 	reader := sdkmetric.NewManualReader()
@@ -105,7 +105,7 @@ func measuredClient(t testing.TB, w policy.Transporter) (*search.Client, *sdkmet
 	return client, reader
 }
 
-// brokenBody breaks off.
+// brokenBody fails with an unexpected end.
 type brokenBody struct{ io.Reader }
 
 func (b *brokenBody) Read(p []byte) (int, error) {
@@ -324,7 +324,7 @@ func TestClientMetricsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 	} {
 		t.Run("when "+name, func(t *testing.T) {
 			if c.answer == nil {
-				c.answer = replies() // it panics when it is asked
+				c.answer = replies() // replies() panics when called
 			}
 			client, reader := measuredClient(t, c.answer)
 			assert.Equal(t, c.fails, c.act(t.Context(), client) != nil)
@@ -342,7 +342,7 @@ func TestClientMetricsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 	}
 }
 
-// The context that ends between two attempts is why the operation has failed.
+// The metric shows the end of the context between two attempts as the cause.
 func TestAnOperationThatIsCancelledBetweenAttemptsIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	client, reader := measuredClient(t, &wire{answer: func(int, *http.Request) (*http.Response, error) {
@@ -377,7 +377,7 @@ func TestAGlobalProviderMayBeSetLater(t *testing.T) {
 	assert.Equal(t, map[string]float64{"duration name=SEARCH status=200": 1, "rows name=SEARCH status=200": 2}, measuredBy(t, reader))
 }
 
-// Dashboards join what a client says with what a sender says.
+// Dashboards join the metrics of client and sender by these attributes.
 func TestAClientAndASenderNameTheServiceInTheSameWay(t *testing.T) {
 	const applied = `{"value":[{"key":"1","status":true,"statusCode":200}]}`
 	for _, endpoint := range []string{testEndpoint, "https://localhost:8443", "https://10.0.0.1"} {
@@ -404,7 +404,7 @@ func TestAClientAndASenderNameTheServiceInTheSameWay(t *testing.T) {
 	}
 }
 
-// noted is a provider that notes what is made.
+// noted is a provider that records the instruments created.
 type noted struct {
 	noop.MeterProvider
 	made map[string]string
@@ -436,7 +436,7 @@ func (m *notingMeter) Int64Counter(name string, o ...metric.Int64CounterOption) 
 	return noop.Int64Counter{}, nil
 }
 
-// TELEMETRY.md is the manual. It must name every metric, as it is, and no other.
+// TELEMETRY.md must list exactly the metrics of a client, with their descriptions.
 func TestManualNamesTheMetricsOfAClient(t *testing.T) {
 	raw, err := os.ReadFile("TELEMETRY.md")
 	require.NoError(t, err)
@@ -464,8 +464,7 @@ func TestAMeterThatFailsIsReportedByTheConstructor(t *testing.T) {
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
-// BenchmarkQueryTelemetry is a query with a reply of ten documents, with and without
-// somebody who wants to know.
+// BenchmarkQueryTelemetry measures a query with a reply of ten documents, with and without a provider.
 func BenchmarkQueryTelemetry(b *testing.B) {
 	answer := `{"value":[` + strings.Join(slices.Repeat([]string{`{"@search.score":1,"hotelId":"1"}`}, 10), ",") + `]}`
 	for _, c := range []struct {

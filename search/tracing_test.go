@@ -12,8 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// spans is a tracing provider that keeps what it was notified of, in the order in
-// which spans started.
+// spans is a tracing provider that records spans in the order of their start.
 type spans struct{ list []*span }
 
 type span struct {
@@ -48,8 +47,7 @@ func (s *spans) provider() tracing.Provider {
 	}, nil)
 }
 
-// TestOneSpanACallAndOneAnAttempt: azcore's, and nothing doubled, not even when
-// one operation calls another.
+// azcore makes the spans; an operation that calls another has no second one.
 func TestOneSpanACallAndOneAnAttempt(t *testing.T) {
 	var s spans
 	opts := options(replies(response(200, definition), response(503, ""), response(207, emptyOK)))

@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// closable is a body that knows whether it was closed.
+// closable is a body that records whether it was closed.
 type closable struct {
 	io.Reader
 	closed bool
@@ -22,13 +22,12 @@ type closable struct {
 
 func (c *closable) Close() error { c.closed = true; return nil }
 
-// policyFunc is a policy.Policy made of a function.
 type policyFunc func(*policy.Request) (*http.Response, error)
 
 func (f policyFunc) Do(req *policy.Request) (*http.Response, error) { return f(req) }
 
-// TestAnOddReplyOfTheCallersCodeIsAnError: of a Transport, or of a policy that answers by itself.
-// None panics, and none passes for a success.
+// A Transport, or a policy that answers without sending, can return such replies. None causes a panic or counts as a
+// success.
 func TestAnOddReplyOfTheCallersCodeIsAnError(t *testing.T) {
 	for name, odd := range map[string]*http.Response{
 		"nothing":                 nil,
@@ -40,7 +39,7 @@ func TestAnOddReplyOfTheCallersCodeIsAnError(t *testing.T) {
 	} {
 		answer := func() (*http.Response, error) {
 			if odd == nil {
-				return nil, nil //nolint:nilnil // what a Transport must not do
+				return nil, nil //nolint:nilnil // violates the contract of a Transport
 			}
 			resp := *odd
 			return &resp, nil
@@ -57,7 +56,7 @@ func TestAnOddReplyOfTheCallersCodeIsAnError(t *testing.T) {
 		} {
 			for operation, do := range operations(t, testEndpoint, opts, false) {
 				if operation == "delete" && odd != nil && odd.StatusCode == http.StatusOK {
-					continue // it is answered without a body
+					continue // answered without a body
 				}
 				t.Run(fmt.Sprintf("%s of %s/%s", name, place, operation), func(t *testing.T) {
 					require.NotPanics(t, func() { require.Error(t, do()) })
@@ -67,7 +66,7 @@ func TestAnOddReplyOfTheCallersCodeIsAnError(t *testing.T) {
 	}
 }
 
-// TestAResponseBesideAnErrorIsClosed: nobody else has it.
+// No other code could close the body.
 func TestAResponseBesideAnErrorIsClosed(t *testing.T) {
 	body := &closable{Reader: strings.NewReader(okOne)}
 	transport := doer{func(*http.Request) (*http.Response, error) {
@@ -78,8 +77,8 @@ func TestAResponseBesideAnErrorIsClosed(t *testing.T) {
 	assert.True(t, body.closed)
 }
 
-// TestAttemptsOfEveryRequestHaveABodyOfTheirOwn: the Transport of an attempt that was answered
-// early goes on reading, as net/http may, also if a policy has read the body and put it back.
+// A Transport may continue to read the body of an answered attempt, as net/http does, even if a policy has read and
+// replaced the body.
 func TestAttemptsOfEveryRequestHaveABodyOfTheirOwn(t *testing.T) {
 	reads := policyFunc(func(req *policy.Request) (*http.Response, error) {
 		if req.Raw().Body != nil {

@@ -49,8 +49,7 @@ var (
 	connectionReset   = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 )
 
-// TestErrorWithoutAnAnswerSaysItsCauseOnceAndWhatHelps compares whole texts,
-// because the text is the promise.
+// The test compares whole error texts because users rely on them.
 func TestErrorWithoutAnAnswerSaysItsCauseOnceAndWhatHelps(t *testing.T) {
 	count := func(t *testing.T, w policy.Transporter) error {
 		_, err := newClient(t, w).DocumentCount(t.Context(), nil)
@@ -153,7 +152,7 @@ func TestBusyServiceSaysWhenToComeBack(t *testing.T) {
 	}
 }
 
-// TestCauseStaysReachableBelowItsText: errors.As and package retry look for it.
+// errors.As and package retry must find the cause.
 func TestCauseStaysReachableBelowItsText(t *testing.T) {
 	_, err := newClient(t, failing(connectionReset)).IndexDocumentsRaw(t.Context(), newBody("x"))
 	var (
@@ -173,8 +172,7 @@ func TestCauseStaysReachableBelowItsText(t *testing.T) {
 	assert.Equal(t, "11111111-2222-3333-4444-555555555555", result.RequestID)
 }
 
-// TestTimeThatRunsOutBetweenAttemptsKeepsTheirCause: "context deadline exceeded"
-// alone explains nothing.
+// "context deadline exceeded" alone does not explain the failure.
 func TestTimeThatRunsOutBetweenAttemptsKeepsTheirCause(t *testing.T) {
 	for text, w := range map[string]*wire{
 		`search: DocumentCount of index "hotels": context deadline exceeded, after an attempt that failed: dial tcp: connect: connection refused: nothing listens there: check the host and the port of the endpoint https://svc.search.windows.net`: failing(connectionRefused),

@@ -13,8 +13,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// TestSecretThatCannotBeSeenIsWrittenAgain: after a 412 the definition that is
-// there looks like the wanted one, because the service hides secrets. It is not.
+// After a 412 the current definition equals the wanted one except for the secret, which the service hides. So the
+// update must be sent again.
 func TestSecretThatCannotBeSeenIsWrittenAgain(t *testing.T) {
 	const definition = `{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true},
 		{"name":"v","type":"Collection(Edm.Single)","searchable":true,"dimensions":2,"vectorSearchProfile":"p"}],
@@ -27,7 +27,7 @@ func TestSecretThatCannotBeSeenIsWrittenAgain(t *testing.T) {
 	require.NoError(t, err)
 	calls := 0
 	_, err = client.UpdateIndex(t.Context(), "hotels", func(index *models.SearchIndex) error {
-		if calls++; calls == 1 { // somebody else is faster, with a secret of his own
+		if calls++; calls == 1 { // another program writes first, with its own secret
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, srv.URL()+"/indexes('hotels')?api-version=2026-04-01", strings.NewReader(strings.Replace(definition, "OLD", "OTHER", 1)))
 			require.NoError(t, err)
 			r.Header.Set("Api-Key", searchtest.AdminKey)

@@ -21,7 +21,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// at does something at the first line of a name.
+// at returns a hook that calls do at the first line with this name.
 func at(name string, do func()) func(string) error {
 	return func(line string) error {
 		if line == name && do != nil {
@@ -69,7 +69,7 @@ func TestAnAliasThatSomebodyElseHasWrittenToTheSameIndexIsMovedWithTheNextTry(t 
 		w := newWorld(t, 20)
 		a := w.write("a", 1)
 		m := w.runner(Options{Writers: []string{"a"}})
-		m.r.line = at("alias", func() { w.moveAliasTo(oldIndex) }) // its ETag is another one now
+		m.r.line = at("alias", func() { w.moveAliasTo(oldIndex) }) // changes its ETag
 		require.NoError(t, m.run(t.Context()))
 		assert.Len(t, m.r.report.Closed, 3)
 		a.end()
@@ -77,7 +77,7 @@ func TestAnAliasThatSomebodyElseHasWrittenToTheSameIndexIsMovedWithTheNextTry(t 
 	})
 }
 
-// onPut does something with the first request that moves the alias to the new index.
+// onPut calls do with the first request that moves the alias to the new index.
 func (w *world) onPut(do func(next func() (*http.Response, error)) (*http.Response, error)) {
 	w.srv.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		if first := do; first != nil && req.Method == http.MethodPut && strings.Contains(req.URL.Path, "alias") {
@@ -113,15 +113,15 @@ func TestAMoveOfTheAliasWhoseAnswerIsLostIsFound(t *testing.T) {
 	})
 }
 
-// A walk: the request to move the alias hangs; the second is over; the writers go on, and confirm what the new index
-// does not have; the request is carried out. It must fail.
+// Schedule: the request to move the alias hangs and times out, writers confirm changes that the new index lacks, then
+// the service executes the request. It must fail.
 func TestAMoveOfTheAliasThatIsLateDoesNotHappenBehindTheWriters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
 		status := 0
 		w.onPut(func(next func() (*http.Response, error)) (*http.Response, error) {
 			go func() {
-				time.Sleep(1500 * time.Millisecond) // the second try is under way by then
+				time.Sleep(1500 * time.Millisecond) // during the second attempt
 				if resp, err := next(); assert.NoError(t, err) {
 					status = resp.StatusCode
 				}
@@ -163,7 +163,7 @@ func TestWritersDoNotWaitForAServiceThatDoesNotSayWhereTheAliasIs(t *testing.T) 
 	})
 }
 
-// A runner is stopped, not killed: it goes on when another has aborted.
+// Schedule: a process is stopped, another aborts the rebuild, the first one resumes.
 func TestARunnerThatWasStoppedCannotMoveTheAliasAfterAnAbort(t *testing.T) {
 	for _, line := range []string{string(stepSwapping), "alias"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestARunnerThatWasStoppedCannotMoveTheAliasAfterAnAbort(t *testing.T) {
 			m := w.runner(Options{Writers: []string{"a"}})
 			var etag string
 			m.r.line = at(line, func() {
-				// Stopped here, for as long as Abort takes.
+				// The process is stopped here until Abort has ended.
 				late, err := w.client.GetAlias(context.Background(), aliasName, nil)
 				assert.NoError(t, err)
 				done := make(chan error)
@@ -181,10 +181,10 @@ func TestARunnerThatWasStoppedCannotMoveTheAliasAfterAnAbort(t *testing.T) {
 				x, err := w.client.GetAlias(context.Background(), aliasName, nil)
 				assert.NoError(t, err)
 				etag = x.ETag
-				// Another one begins, so that the new index is there again.
+				// A new rebuild recreates the new index.
 				_, err = w.client.CreateIndex(context.Background(), next(t), nil)
 				assert.NoError(t, err)
-				// What it has sent before that arrives only now.
+				// The stopped process's request arrives now.
 				late.Indexes = []string{newIndex}
 				_, err = w.client.CreateOrUpdateAlias(context.Background(), late, nil)
 				assert.ErrorIs(t, err, search.ErrPreconditionFailed, line)

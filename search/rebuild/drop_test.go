@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Readers may still be at the new index when the first Abort has put the alias back.
+// Readers may still use the new index after the first Abort has moved the alias back.
 func TestAnAbortThatIsCalledAgainWaitsForReadersToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
@@ -57,7 +57,7 @@ func TestAnAbortWaitsForReadersAsLongAsTheRunWouldHave(t *testing.T) {
 	})
 }
 
-// The first Abort sleeps while a second one ends, and a new rebuild makes an index of the same name.
+// While the first Abort waits, a second one ends and a new rebuild creates an index of the same name.
 func TestAnAbortDeletesNoIndexThatIsNotItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
@@ -88,15 +88,15 @@ func TestTheOldIndexIsNotDroppedWhileTheAliasIsAtIt(t *testing.T) {
 		m := w.runner(Options{Settle: -1, Keep: -1})
 		require.NoError(t, m.run(t.Context()))
 		_, err := w.client.CreateOrUpdateAlias(t.Context(), models.Alias{Name: aliasName, Indexes: []string{oldIndex}}, nil)
-		require.NoError(t, err) // by hand, because the new one is not what they wanted
+		require.NoError(t, err) // an operator moves the alias back
 		require.ErrorIs(t, DropOld(t.Context(), w.store, w.client, nil), ErrAliasMoved)
 		assert.Contains(t, w.srv.IndexNames(), oldIndex)
 	})
 }
 
-// Names are used in turn. A DropOld is stopped before its request, another one drops, and the next rebuild gives its
-// new index the name that is free: the first one must not delete it when it goes on. (Once the alias is at it the
-// service refuses that.)
+// Index names alternate. A DropOld is stopped before its request; another one drops the index, and the next rebuild
+// reuses the name. When the first one resumes it must not delete that index. (Once the alias refers to it the service
+// refuses the deletion.)
 func TestADropThatWasStoppedDeletesNoIndexOfTheSameName(t *testing.T) {
 	for _, stoppedAt := range []string{http.MethodGet, http.MethodDelete} {
 		synctest.Test(t, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestADropThatWasStoppedDeletesNoIndexOfTheSameName(t *testing.T) {
 	}
 }
 
-// The client tries again, and the service says of an index that is not there that the condition does not hold.
+// The client retries, and for a missing index the service reports that the condition does not hold.
 func TestADeleteWhoseAnswerIsLostIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
@@ -149,8 +149,8 @@ func TestADeleteWhoseAnswerIsLostIsNoError(t *testing.T) {
 	})
 }
 
-// The request of a writer to the old index is on its way while that is dropped and the next rebuild gives its new
-// index the name. Its document is not in the truth any more, and nothing marks its key again: it would stay.
+// A writer's request to the old index is delayed until the index has been dropped and the next rebuild has reused its
+// name. The document was deleted from the source and its key is not marked again, so it would stay.
 func TestALateRequestToADroppedIndexDoesNotComeToTheNextOfItsName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
@@ -175,7 +175,7 @@ func TestALateRequestToADroppedIndexDoesNotComeToTheNextOfItsName(t *testing.T) 
 		assert.GreaterOrEqual(t, time.Since(began), nameRests)
 		w.checkTruth(oldIndex)
 
-		// What was dropped long ago is not waited for, and forgotten with the next one that is dropped.
+		// Drops older than dropsKnown are not waited for, and the next drop removes them from the record.
 		time.Sleep(dropsKnown)
 		third := w.runner(Options{Settle: -1, Keep: -1, Always: true})
 		third.r.next = definition(t, newIndex, "standard.lucene")
@@ -188,7 +188,7 @@ func TestALateRequestToADroppedIndexDoesNotComeToTheNextOfItsName(t *testing.T) 
 	})
 }
 
-// Names of indexes that were dropped are kept in a copy: whoever has read the record before has its own.
+// The list is copied, because callers may still have the previous record.
 func TestWhatWasDroppedIsKeptForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Record

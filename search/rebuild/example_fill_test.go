@@ -12,8 +12,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/rebuild"
 )
 
-// A table as the truth. All reads it by pages, each behind the last key of the one before, so that no query lasts as
-// long as the sender takes. The statements are SQLite's; for PostgreSQL write $1, and id = ANY ($1).
+// A table is the source of truth. All reads it in pages, each after the last key of the previous one, so no query
+// lasts as long as the sender takes. The statements are for SQLite; with PostgreSQL use $1 and id = ANY ($1).
 func ExampleFill() {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -26,7 +26,7 @@ func ExampleFill() {
 		fmt.Println(err)
 		return
 	}
-	const page = 2 // 1000 in a program
+	const page = 2 // a real program uses 1000
 	hotels := func(ctx context.Context, condition string, args ...any) (all []models.RawAction, err error) {
 		rows, err := db.QueryContext(ctx, `SELECT id, name FROM hotels `+condition, args...)
 		if err != nil {
@@ -75,10 +75,10 @@ func ExampleFill() {
 		},
 	}
 
-	for a, err := range fill.All(context.Background(), "1") { // as a Run that goes on
+	for a, err := range fill.All(context.Background(), "1") { // as a resumed Run does
 		fmt.Println(string(a.Document), err)
 	}
-	some, err := fill.Keys(context.Background(), []string{"1", "4"}) // 4 was deleted: it is not among them
+	some, err := fill.Keys(context.Background(), []string{"1", "4"}) // row 4 was deleted, so it is missing
 	fmt.Println(len(some), some[0].Key, err)
 	// Output:
 	// {"id":"2","name":"Savoy"} <nil>

@@ -17,13 +17,12 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Hotel is a document.
 type Hotel struct {
 	ID   string `json:"id" search:"key"`
 	Name string `json:"name" search:"searchable"`
 }
 
-// emulated returns a service with the index hotels-1 and the alias hotels.
+// emulated returns a service with the index hotels-1 and its alias hotels.
 func emulated() (*search.IndexClient, models.SearchIndex, *searchtest.Server) {
 	srv := searchtest.NewServer(nil)
 	indexes, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}})
@@ -49,7 +48,7 @@ func ExampleNewTap() {
 	indexes, _, srv := emulated()
 	defer srv.Close()
 	ctx := context.Background()
-	store := rebuild.NewMemory() // rebuild.NewSQL where several processes write
+	store := rebuild.NewMemory() // with several writing processes use rebuild.NewSQL
 	tap, err := rebuild.NewTap(ctx, store, rebuild.TapOptions{
 		Writer: "booking", Index: "hotels-1",
 		Connect: func(index string) (rebuild.Indexer, error) { return indexes.Client(index) },
@@ -72,12 +71,13 @@ func ExampleNewTap() {
 	// hotels-1 false booking <nil>
 }
 
-// A definition that can be changed in place takes no new index. With one that cannot, Run works for a minute at least.
+// Run changes an index in place if the service allows that. Otherwise it creates a new index and takes at least a
+// minute.
 func ExampleRun() {
 	indexes, definition, srv := emulated()
 	defer srv.Close()
 	ctx := context.Background()
-	hotels := map[string]Hotel{"1": {"1", "Ritz"}} // the truth: a database
+	hotels := map[string]Hotel{"1": {"1", "Ritz"}} // the source of truth: a database
 	upload := func(h Hotel) (models.RawAction, error) {
 		doc, err := json.Marshal(h)
 		return models.RawAction{Key: h.ID, Type: models.ActionTypeUpload, Document: doc}, err
@@ -122,7 +122,7 @@ func ExampleRun() {
 			return filling.Raw(), nil
 		},
 	})
-	if filling != nil { // Run closes nothing
+	if filling != nil { // Run does not close it
 		err = errors.Join(err, filling.Close(ctx))
 	}
 	fmt.Println(report.Needed, report.Index, err)

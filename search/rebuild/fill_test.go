@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// A fill of millions does not read on when it is lost.
+// A fill that has already failed stops reading, or it might read millions of documents for nothing.
 func TestAFillThatHasLostADocumentEndsSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
@@ -23,7 +23,7 @@ func TestAFillThatHasLostADocumentEndsSoon(t *testing.T) {
 		m.r.fill.All = func(ctx context.Context, _ string) iter.Seq2[models.RawAction, error] {
 			return func(yield func(models.RawAction, error) bool) {
 				for ; read < 1_000_000; read++ {
-					if read == 600 { // the clock was put back for a moment
+					if read == 600 { // the clock was set back briefly
 						far := both()
 						far.wall = far.wall.Add(time.Hour)
 						m.r.beaten.Store(&far)
@@ -41,7 +41,7 @@ func TestAFillThatHasLostADocumentEndsSoon(t *testing.T) {
 	})
 }
 
-// failing is a sender whose calls fail at times.
+// failing is a sender whose calls sometimes fail.
 type failing struct {
 	Sender
 	err func() error

@@ -27,7 +27,7 @@ func TestTooMuchToBringOverInASecondGivesUpWithTheTapsOpen(t *testing.T) {
 		took := 2 * time.Second
 		m.r.line = func(line string) error {
 			if line == "close" {
-				time.Sleep(time.Second) // so that there is something to bring over
+				time.Sleep(time.Second) // so that writers leave changes to transfer
 			}
 			return nil
 		}
@@ -142,8 +142,8 @@ func TestOneRunIsAtWork(t *testing.T) {
 	})
 }
 
-// A walk: a runner has read the truth of all documents, and they wait in its sender; it is cut off from store and
-// service; another takes over and finishes; the writers change the documents in the new index; the line is mended.
+// Schedule: a process has read all documents and its sender holds them; it is cut off from store and service; another
+// takes over and finishes; writers change the documents in the new index; the connection recovers.
 func TestARunnerThatWasCutOffWritesNothingWhenAnotherHasTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -156,12 +156,12 @@ func TestARunnerThatWasCutOffWritesNothingWhenAnotherHasTakenOver(t *testing.T) 
 			return cutOff{s, first}, err
 		}
 		done := make(chan error)
-		go func() { done <- first.r.run(t.Context()) }() // its sender lives on
+		go func() { done <- first.r.run(t.Context()) }() // its sender stays alive
 		time.Sleep(70 * time.Second)
 		require.True(t, first.dead.Load())
 		second := w.runner(Options{Writers: []string{"a"}})
 		require.NoError(t, second.run(t.Context()))
-		for i := range 100 { // what the first has read
+		for i := range 100 { // the documents that the first process has read
 			require.NoError(t, a.sender.Raw().Add(t.Context(), w.change(fmt.Sprintf("k%03d", i), models.ActionTypeUpload)))
 		}
 		time.Sleep(10 * time.Second)
@@ -174,8 +174,8 @@ func TestARunnerThatWasCutOffWritesNothingWhenAnotherHasTakenOver(t *testing.T) 
 	})
 }
 
-// A walk: Run returns an error while its sender has documents that the service does not take now; the next Run has
-// another sender; the writers change the documents; the service takes what it is sent.
+// Schedule: Run returns an error while its sender holds documents that the service temporarily refuses; the next Run
+// uses another sender; writers change the documents; the service accepts requests again.
 func TestTheNextRunWaitsUntilTheSenderOfTheOneBeforeSendsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestTheNextRunWaitsUntilTheSenderOfTheOneBeforeSendsNothing(t *testing.T) {
 		first := w.runner(Options{Writers: []string{"a"}})
 		limited, cancel := context.WithTimeout(ctx, 70*time.Second)
 		defer cancel()
-		require.ErrorIs(t, first.r.run(limited), context.DeadlineExceeded) // its sender lives on
+		require.ErrorIs(t, first.r.run(limited), context.DeadlineExceeded) // its sender stays alive
 		for i := range 100 {
 			require.NoError(t, a.sender.Raw().Add(ctx, w.change(fmt.Sprintf("k%03d", i), models.ActionTypeDelete)))
 		}
@@ -205,7 +205,7 @@ func TestTheNextRunWaitsUntilTheSenderOfTheOneBeforeSendsNothing(t *testing.T) {
 	})
 }
 
-// cutOff is a sender whose process is cut off as soon as it has accepted something.
+// cutOff is a sender that loses its connection after the first accepted document.
 type cutOff struct {
 	Sender
 	m *mortal
@@ -227,7 +227,7 @@ func TestAFillGoesOnBehindWhatTheNewIndexHas(t *testing.T) {
 				n := 0
 				for x, err := range all(ctx, after) {
 					if n++; n == 700 {
-						time.Sleep(10 * time.Second) // beats store the cursor
+						time.Sleep(10 * time.Second) // heartbeats store the cursor
 						first.dead.Store(true)
 						yield(x, errStopped)
 						return
@@ -266,7 +266,7 @@ func TestRunRefusesWithoutSendingAnything(t *testing.T) {
 		}
 		m := w.runner(Options{Writers: []string{"a"}})
 		require.ErrorContains(t, m.run(t.Context()), "no writer has made a Tap")
-		w.opened(w.store) // it is called a
+		w.opened(w.store) // the index is called "a"
 		m = w.runner(Options{Writers: []string{"a"}})
 		m.r.next.Name = oldIndex
 		require.ErrorContains(t, m.run(t.Context()), "exists already")
@@ -346,7 +346,7 @@ func TestWritersComeOverWhenReadsThroughTheAliasShowTheNewIndex(t *testing.T) {
 		m := w.runner(Options{Writers: []string{"a"}, Shown: func(context.Context) (bool, error) {
 			asked++
 			assert.Equal(t, oldIndex, a.tap.Index())
-			return asked > 10 && asked != 12, nil // one replica is late
+			return asked > 10 && asked != 12, nil // one replica lags
 		}})
 		require.NoError(t, m.run(t.Context()))
 		assert.Equal(t, 15, asked)
@@ -393,7 +393,7 @@ func TestAnotherRebuildUnderWayIsNamed(t *testing.T) {
 	})
 }
 
-// stuckSender has applied everything at once, but for the first document.
+// stuckSender applies everything at once except the first document.
 type stuckSender struct {
 	Sender
 	accepted int

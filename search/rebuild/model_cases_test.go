@@ -9,8 +9,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// tryModel has a Run come to a trap, and another one go on as soon as the first is gone, with ten seeds of the
-// writers. It tries what the model draws now and then.
+// tryModel drives a Run into a trap and starts another one when the first is gone, for ten writer seeds. The random
+// model draws such schedules only rarely.
 func tryModel(t *testing.T, steps []Step, first trap, held string) {
 	t.Helper()
 	for _, step := range steps {
@@ -47,8 +47,8 @@ func TestARunThatGoesOnWhileWritersWaitBringsOverWhatWasMarked(t *testing.T) {
 	tryModel(t, []Step{stepClosing, stepMoving}, trap{whom: "line", what: "kill", when: "before"}, "killed in ")
 }
 
-// A request to the new index has no answer, is sent again, and carried out late, behind what the writers have written
-// there meanwhile.
+// A request to the new index gets no reply and is retried. The first request is executed late, after writers have
+// changed its documents.
 func TestWritersDoNotComeOverWhileARequestWithoutAnAnswerMayStillBeCarriedOut(t *testing.T) {
 	n := 0
 	for i := 0; i < 30; i += testkit.Cases(3, 1, 1) { // what is hit depends on the seed, so on everything that draws from it

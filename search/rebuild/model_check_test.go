@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// wrong is what a version in an index is, seen that one was confirmed: "" for right.
+// wrong describes what is wrong with the version of a key in an index, given the confirmed one; "" means right.
 func (m *model) wrong(key string, confirmed, got int64, there bool) string {
 	m.w.mu.Lock()
 	deleted := m.w.deleted[key]
@@ -21,7 +21,7 @@ func (m *model) wrong(key string, confirmed, got int64, there bool) string {
 	return ""
 }
 
-// checkReader says whether a reader finds what was confirmed of a key.
+// checkReader checks that a reader finds the confirmed state of a key.
 func (m *model) checkReader(key string) {
 	m.w.mu.Lock()
 	confirmed := m.w.confirmed[key]
@@ -38,10 +38,10 @@ func (m *model) checkReader(key string) {
 	}
 }
 
-// checkRun says whether the new index of a Run that has ended has all that was confirmed, and all that the old one
-// has, also what no writer could confirm. A truth that shows a write only when it is applied may come too late for
-// what nobody waits for any more. A Run that was stopped at its end may find that the next rebuild has gone on from
-// there.
+// checkRun checks the new index after Run has ended: it has everything that was confirmed, and everything in the old
+// index, confirmed or not. Excepted are two cases: if the source shows a write only when the service applies it, it
+// may be too late for a write whose writer no longer waits; and a Run that was stopped at its end may find that the
+// next rebuild has already started.
 func (m *model) checkRun(r Report) {
 	m.operator.Lock()
 	defer m.operator.Unlock()
@@ -62,8 +62,7 @@ func (m *model) checkRun(r Report) {
 	}
 }
 
-// checkReaders says whether readers find everything that was confirmed, also those that still see the alias where it
-// was.
+// checkReaders checks that all readers find what was confirmed, also those that still see the previous alias.
 func (m *model) checkReaders() {
 	m.w.mu.Lock()
 	confirmed := maps.Clone(m.w.confirmed)

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-const modelKeys = 12 // of a writer
+const modelKeys = 12 // keys of each writer
 
 // modelPlan is a schedule.
 type modelPlan struct {
@@ -18,24 +18,24 @@ type modelPlan struct {
 	documents int
 	writers   []writerPlan
 	steps     []modelStep
-	aborts    bool // what is under way in the end
-	tight     bool // the truth shows a write when the service applies it, and not before
+	aborts    bool // what runs at the end
+	tight     bool // the source shows a write only when the service applies it
 }
 
 type writerPlan struct {
 	seed    uint64
 	comes   time.Duration
-	repeats bool // what a process before it has written and not confirmed
+	repeats bool // repeats the unconfirmed writes of the previous process
 }
 
-// modelStep is something that happens, and how long nothing else does.
+// modelStep is an event and the pause after it.
 type modelStep struct {
 	what   string
-	which  int // writer, runner, kind of trouble, …
+	which  int // index of a writer or runner, or kind of trouble
 	long   time.Duration
 	settle time.Duration
 	behind time.Duration
-	lives  bool  // the sender of a Run that has returned an error
+	lives  bool  // the sender of a failed Run keeps sending
 	trap   *trap // of a Run, an Abort, or a writer
 }
 
@@ -56,7 +56,7 @@ func drawModel(rt *rapid.T) modelPlan {
 		seed := rapid.Uint64().Draw(rt, "seed")
 		return writerPlan{seed, time.Duration(seed%20_000) * time.Millisecond, rapid.Bool().Draw(rt, "repeats")}
 	})
-	// The numbers of a step come from seeds: rapid's own are mostly small, and then the same happens again and again.
+	// Numbers come from a seed, because rapid's own draws are mostly small and would repeat the same events.
 	seed := rapid.Uint64().Draw(rt, "seed")
 	step := rapid.Custom(func(rt *rapid.T) modelStep {
 		what := rapid.SampledFrom([]string{"run", "run", "run", "run", "run", "run", "run", "kill run", "stop run", "end run", "abort", "abort", "drop", "stop writer", "kill writer", "alias", "trouble"}).Draw(rt, "what")
@@ -90,7 +90,8 @@ func drawModel(rt *rapid.T) modelPlan {
 	}
 }
 
-// modelAsks is what a Run does in each step, and what an Abort does: more often than others what makes a difference.
+// modelAsks has the calls of a Run in each step and of an Abort. Critical calls are repeated, so they are drawn more
+// often.
 var modelAsks = map[Step][]string{
 	stepCreating:   {"line", "store", "service"},
 	stepMarking:    {"line", "store"},
@@ -103,7 +104,7 @@ var modelAsks = map[Step][]string{
 	stepAborting:   {"line", "line", "store", "service"},
 }
 
-// modelSteps are those of a Run in which it is killed and so on; the two more often in which the writers wait.
+// modelSteps are the steps in which a Run is disturbed. The two in which writers wait are listed twice.
 var modelSteps = []Step{stepCreating, stepMarking, StepFilling, stepCatchingUp, stepClosing, stepClosing, stepSwapping, stepSettling, stepMoving, stepMoving}
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
@@ -112,7 +113,7 @@ func drawMS(r *rand.Rand, most ...int) time.Duration {
 	return time.Duration(r.IntN(1+pick(r, most...))) * time.Millisecond
 }
 
-// drawTrap draws the step first, of those given: what happens in one is not rarer because it is short.
+// drawTrap draws the step first, so that short steps are hit as often as long ones.
 func drawTrap(r *rand.Rand, steps []Step) *trap {
 	t := &trap{
 		step: pick(r, steps...), skips: pick(r, 0, 0, 1, r.IntN(6)), what: pick(r, "kill", "kill", "kill", "stop", "stop", "cut", "cut", "lose"), when: pick(r, "before", "after", "late"),
@@ -131,14 +132,15 @@ func drawTrap(r *rand.Rand, steps []Step) *trap {
 	case t.whom != "documents":
 		t.late = drawMS(r, 1000, 100_000)
 	case t.what == "lose":
-		t.late = drawMS(r, 4000) // the sender waits UnknownWait, which is more
+		t.late = drawMS(r, 4000) // more than UnknownWait, for which the sender waits
 	default:
-		t.late = drawMS(r, 5000) // less than from the end of what a beat allows to when another takes over
+		t.late = drawMS(r, 5000) // less than the time between the end of a heartbeat's validity and a takeover
 	}
 	return t
 }
 
-// modelBlindFrom is how many schedules must have held everything: a model that has stopped making it tests nothing.
+// modelBlindFrom is the number of schedules after which every event must have occurred; otherwise the model tests
+// less than it claims.
 const modelBlindFrom = 1000
 
 func modelHolds() []string {
@@ -151,7 +153,7 @@ func modelHolds() []string {
 		for _, what := range []string{"killed", "stopped", "cut off", "aborted"} {
 			all = append(all, what+" in "+string(step))
 		}
-		if step != stepAborting { // which nobody but another Abort goes on with
+		if step != stepAborting { // which only another Abort continues
 			all = append(all, "taken over in "+string(step))
 		}
 	}

@@ -9,38 +9,37 @@ import (
 	"time"
 )
 
-// process is what runs rebuilds, or writes. It can be killed, and stopped for a while, at whatever it asks others:
-// nothing that a killed one asks is answered, and what it had asked before may still be done.
+// process runs rebuilds or writes. It can be killed or stopped at any call to another system. A killed process gets
+// no replies, but its earlier requests may still be executed.
 type process struct {
 	m      *model
 	dead   atomic.Bool
 	writes bool
 
 	mu     sync.Mutex
-	goesOn chan struct{}        // closed when it does; nil: it runs
-	trap   *trap                // nil: none, or it has sprung
-	cut    map[string]time.Time // until when it does not reach the store, and the documents
+	goesOn chan struct{}        // closed when it resumes; nil: running
+	trap   *trap                // nil: none, or already sprung
+	cut    map[string]time.Time // end of its disconnection from the store, and from the documents
 }
 
-// trap is what happens to a process at something that it does in a step: so it is as likely in a step that takes no
-// time as in one that takes long.
+// trap is a disturbance of a process at a call in a given step. Short steps are hit as often as long ones.
 type trap struct {
-	step  Step   // that the record is in; of a writer any
+	step  Step   // step of the record; for a writer any
 	whom  string // "line", or what is asked
-	skips int    // so many before it
-	// what is "kill", "stop", "lose" (what is asked has no answer) or "cut" (it does not reach the store for so long, and
-	// the documents for some time).
+	skips int    // number of earlier calls to let pass
+	// what is "kill", "stop", "lose" (the call gets no reply) or "cut" (the store is unreachable for this long, the
+	// documents for some time).
 	what string
 	when string // "before" it is done, "after", or "late": it is done so much later
 	late time.Duration
-	long time.Duration // of stop and cut
+	long time.Duration // for stop and cut
 }
 
 func (t trap) String() string {
 	return fmt.Sprintf("%s %s %s number %d in %q (late %v, long %v)", t.what, t.when, t.whom, t.skips, t.step, t.late, t.long)
 }
 
-// sprung returns the trap of a process if it springs now.
+// sprung returns the trap of a process if it springs at this call.
 func (p *process) sprung(whom string) *trap {
 	step := p.m.w.record().Step
 	p.mu.Lock()
@@ -63,7 +62,7 @@ func (p *process) sprung(whom string) *trap {
 	return t
 }
 
-// springs has a trap spring at something that is asked.
+// springs executes a trap at a call.
 func (p *process) springs(ctx context.Context, t *trap, do func(ctx context.Context) error) error {
 	if t.what == "cut" {
 		p.cutOff(t)
@@ -133,7 +132,7 @@ func (p *process) kill() {
 	}
 }
 
-// cutOff has a process reach the documents again before the store, which is when it could write what is old.
+// cutOff reconnects the process to the documents before the store, so that it could write outdated documents.
 func (p *process) cutOff(t *trap) {
 	p.m.stoppedUntil(time.Now().Add(t.long))
 	p.mu.Lock()
@@ -147,7 +146,7 @@ func (p *process) reaches(whom string) bool {
 	return !time.Now().Before(p.cut[whom])
 }
 
-// works reports whether it is neither dead, nor stopped, nor cut off.
+// works reports whether the process is neither dead, stopped nor cut off.
 func (p *process) works() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,17 +169,16 @@ func (p *process) alive() error {
 	}
 }
 
-// trouble is what may go wrong with something that is asked, for a while.
+// trouble is a temporary fault of a remote system.
 type trouble struct {
 	kind  string // "slow", "slow answer" (it is done at once), "lost" (it is not done), "cut" (it is done, and the answer does not come)
 	until time.Time
-	takes time.Duration // of the slow ones
+	takes time.Duration // duration of slow calls
 }
 
 var errTrouble = errors.New("the line is cut")
 
-// ask has a process do something that others do. What is slow is done also if the process does not wait for it any
-// more.
+// ask makes a call to another system. A slow call is executed even if the process no longer waits for it.
 func (p *process) ask(ctx context.Context, whom string, do func(ctx context.Context) error) error {
 	if err := p.alive(); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// notes is a test that keeps what was wrong for whoever draws schedules.
+// notes is a TB that collects failures for the code that draws schedules.
 type notes struct {
 	testing.TB
 	mu     sync.Mutex
@@ -39,7 +39,6 @@ func (n *notes) all() []string {
 	return n.errors
 }
 
-// Do sends a request to the service.
 func (p *process) Do(req *http.Request) (resp *http.Response, err error) {
 	whom := "service"
 	if strings.Contains(req.URL.Path, "/docs") {
@@ -68,7 +67,7 @@ func (p *process) Do(req *http.Request) (resp *http.Response, err error) {
 	return <-answers, nil
 }
 
-// show has the truth show what the service is about to apply.
+// show publishes in the source what the service is about to apply.
 func (m *model) show(body []byte) {
 	var batch struct {
 		Value []struct {
@@ -86,7 +85,7 @@ func (m *model) show(body []byte) {
 	}
 }
 
-// read returns the truth of keys.
+// read returns the source's state of keys.
 func (m *model) read(keys ...string) (all []models.RawAction) {
 	if !m.plan.tight {
 		return m.w.read(keys...)
@@ -101,7 +100,7 @@ func (m *model) read(keys ...string) (all []models.RawAction) {
 	return all
 }
 
-// processStore is the store as a process sees it.
+// processStore is the store as seen by one process.
 type processStore struct{ *process }
 
 func (s processStore) Load(ctx context.Context) (r Record, err error) {
@@ -136,7 +135,7 @@ func (s processStore) Swap(ctx context.Context, next Record) (r Record, err erro
 	return <-got, nil
 }
 
-// changed notes what a swap of the record was.
+// changed records a swap of the record.
 func (m *model) changed(before, after Record) {
 	switch {
 	case before.Owner == after.Owner || !before.active() || after.Owner == "":
@@ -202,21 +201,21 @@ func (s processStore) Writers(ctx context.Context) (all []Writer, err error) {
 	return <-got, nil
 }
 
-// troubled says what goes wrong with a request.
+// troubled draws the fault of a request.
 func (m *model) troubled(whom string) trouble {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if t, ok := m.troubles[whom]; ok && time.Now().Before(t.until) && m.random.IntN(2) == 0 {
 		return t
 	}
-	// While a Run goes from line to line requests overlap with what it does.
+	// While Run passes from step to step, requests overlap with its work.
 	if whom == "documents" && !m.calm.Load() && m.isHot() && m.random.IntN(4) == 0 {
 		return trouble{kind: "slow", takes: time.Duration(m.random.IntN(2000)) * time.Millisecond}
 	}
 	return trouble{}
 }
 
-// watchAlias sees each request to the service, and notes where the alias is.
+// watchAlias sees each request to the service and records where the alias points.
 func (m *model) watchAlias(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	alias, ok, err := aliasIn(req)
 	if err != nil {
@@ -235,7 +234,7 @@ func (m *model) watchAlias(req *http.Request, next func(*http.Request) (*http.Re
 	return resp, err
 }
 
-// modelWriter is a program that writes keys of its own, by one process after another.
+// modelWriter is a program that writes its own keys, by a sequence of processes.
 type modelWriter struct {
 	m      *model
 	plan   writerPlan
@@ -245,24 +244,24 @@ type modelWriter struct {
 	done   chan struct{}
 }
 
-// live writes until the model is over, and what it has written is confirmed.
+// live writes until the model ends and everything written is confirmed.
 func (x *modelWriter) live() {
 	defer close(x.done)
 	time.Sleep(x.plan.comes)
 	for first := true; ; first = false {
 		p := &process{m: x.m, writes: true}
 		if over := x.m.over.Load(); !over {
-			x.p.Store(p) // afterwards nobody kills it
+			x.p.Store(p) // the last process is not killed
 		}
 		if x.process(p, !first && x.plan.repeats) {
 			return
 		}
 		p.kill()
-		time.Sleep(5 * time.Second) // what it has asked for before is done, or never
+		time.Sleep(5 * time.Second) // earlier requests are executed by then, or never
 	}
 }
 
-// process writes as one process. It reports whether all is over, and not just this process.
+// process writes as one process. It reports whether the whole model is over, not only this process.
 func (x *modelWriter) process(p *process, repeats bool) bool {
 	ctx := context.Background()
 	tap, err := NewTap(ctx, processStore{p}, TapOptions{Writer: x.name, Index: oldIndex, IdleValid: x.m.plan.idleValid, Connect: func(index string) (Indexer, error) {
@@ -278,7 +277,7 @@ func (x *modelWriter) process(p *process, repeats bool) bool {
 		}
 	}
 	kinds := []models.ActionType{models.ActionTypeUpload, models.ActionTypeMergeOrUpload, models.ActionTypeDelete, models.ActionTypeMerge}
-	if !x.plan.repeats { // what a merge changes may never have been written
+	if !x.plan.repeats { // the document of a merge may never have been written
 		kinds = kinds[:3]
 	}
 	for !x.m.over.Load() {
@@ -309,26 +308,26 @@ func (x *modelWriter) process(p *process, repeats bool) bool {
 	return true
 }
 
-// showDeletion has the truth show a deletion, before the service applies it: in the request it has no number.
+// showDeletion publishes a deletion in the source before the service applies it; the request has no version for it.
 func (m *model) showDeletion(key string) {
 	m.w.mu.Lock()
 	defer m.w.mu.Unlock()
 	m.shown[key] = -m.w.deleted[key]
 }
 
-// outcome returns what is told of the outcome of an action that was made by change.
+// outcome returns the handler of an action's outcome.
 func (m *model) outcome(a models.RawAction, p *process) func(models.Outcome) {
 	confirm := a.OnOutcome
 	return func(o models.Outcome) {
 		if p.dead.Load() || !o.Completed() {
-			return // it is repeated, or nobody knows
+			return // to be repeated, or unknown
 		}
 		confirm(o)
 		m.checkReader(a.Key)
 	}
 }
 
-// unconfirmed returns what is to be written again: the truth about the keys whose last change is not confirmed.
+// unconfirmed returns the actions to repeat: the current state of keys whose last change is not confirmed.
 func (m *model) unconfirmed(prefix string, p *process) (all []models.RawAction) {
 	m.w.mu.Lock()
 	defer m.w.mu.Unlock()
@@ -352,7 +351,7 @@ func (m *model) unconfirmed(prefix string, p *process) (all []models.RawAction) 
 	return all
 }
 
-// last returns the last change of each key. The lock of the world is held.
+// last returns the last change of each key. The caller holds the lock of the world.
 func (m *model) last() map[string]int64 {
 	all := map[string]int64{}
 	for key, n := range m.w.deleted {

@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// fill is the truth as a process reads it.
+// fill is the source as seen by one process.
 func (m *model) fill(p *process) Fill {
 	return Fill{
 		All: func(ctx context.Context, after string) iter.Seq2[models.RawAction, error] {
@@ -76,7 +76,7 @@ func (m *model) lines(p *process, s modelStep) func(string) error {
 func (m *model) start(t *trap, work func(ctx context.Context, x *modelRun) error) *modelRun {
 	ctx, cancel := context.WithCancel(context.Background())
 	if t != nil {
-		again := *t // of which skips changes, and rapid may run the plan once more
+		again := *t // a copy, because it counts skips and rapid may run the plan again
 		t = &again
 	}
 	x := &modelRun{process: &process{m: m, trap: t}, cancel: cancel, done: make(chan struct{})}
@@ -91,14 +91,13 @@ func (m *model) start(t *trap, work func(ctx context.Context, x *modelRun) error
 	return x
 }
 
-// run starts a Run.
 func (m *model) run(s modelStep) *modelRun {
 	return m.start(s.trap, func(ctx context.Context, x *modelRun) error {
 		p := x.process
 		r := newRunner(processStore{p}, m.w.newClient(p))
 		record := m.w.record()
 		r.next = next(m.w.t)
-		if r.next.Name = record.New; !record.active() || record.New == "" { // that of an Abort that leaves the index alone
+		if r.next.Name = record.New; !record.active() || record.New == "" { // the index of an Abort that leaves it alone
 			r.next.Name = m.name()
 		}
 		r.fill, r.line = m.fill(p), m.lines(p, s)
@@ -145,7 +144,6 @@ func (m *model) confirmed() map[string]int64 {
 	return maps.Clone(m.w.confirmed)
 }
 
-// abort starts an Abort.
 func (m *model) abort(s modelStep) *modelRun {
 	return m.start(s.trap, func(ctx context.Context, x *modelRun) error {
 		p := x.process

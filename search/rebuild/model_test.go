@@ -21,43 +21,43 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// model is a world in which a schedule happens.
+// model is a world that executes a schedule.
 type model struct {
 	w        *world
 	plan     modelPlan
 	notes    *notes
 	random   *rand.Rand // under mu
-	operator sync.Mutex // held while somebody else moves the alias, and while the record changes
+	operator sync.Mutex // held while an operator moves the alias, and while the record changes
 	late     sync.WaitGroup
 	over     atomic.Bool
-	calm     atomic.Bool  // what is asked is answered at once
-	hot      atomic.Int64 // until then writers hurry
+	calm     atomic.Bool  // calls are answered at once
+	hot      atomic.Int64 // writers hurry until then
 
 	mu       sync.Mutex
 	troubles map[string]trouble
 	runs     []*modelRun
 	held     map[string]int
-	used     map[string]bool // names that a record has had
+	used     map[string]bool // names used in records
 	named    int
-	stopped  time.Time // until then some process is
+	stopped  time.Time // some process is stopped until then
 
-	shown map[string]int64 // the last change of a key that the truth shows, negative for a deletion; under the lock of the world
+	shown map[string]int64 // last change of a key that the source shows, negative for a deletion; guarded by the lock of the world
 
 	alias          sync.Mutex
 	target, before string
 	turned         time.Time
 }
 
-// modelRun is a process that runs, or aborts.
+// modelRun is a process that runs or aborts a rebuild.
 type modelRun struct {
 	*process
 	cancel context.CancelFunc
-	ended  atomic.Bool // its sender may still be there
+	ended  atomic.Bool // its sender may still be alive
 	done   chan struct{}
 	err    error
 }
 
-// works reports whether it goes from line to line.
+// works reports whether the process advances.
 func (x *modelRun) works() bool { return !x.ended.Load() && x.process.works() }
 
 func (m *model) isHot() bool { return time.Now().UnixNano() < m.hot.Load() }
@@ -76,7 +76,7 @@ func (m *model) stoppedUntil(until time.Time) {
 	}
 }
 
-// name returns the name of a new index. Some are used again, also at once.
+// name returns the name of a new index. Some names are reused, also at once.
 func (m *model) name() string {
 	there := m.w.srv.IndexNames()
 	m.mu.Lock()
@@ -91,7 +91,7 @@ func (m *model) name() string {
 	return fmt.Sprintf("%s%d", oldIndex, m.named)
 }
 
-// moveAlias is somebody else, for a while.
+// moveAlias is an operator who moves the alias for a while.
 func (m *model) moveAlias(long time.Duration) {
 	m.alias.Lock()
 	away := m.target == otherIndex
@@ -99,7 +99,7 @@ func (m *model) moveAlias(long time.Duration) {
 	if away {
 		return
 	}
-	if m.w.record().Version == 0 { // a Run that comes before all writers would take it for where they write to
+	if m.w.record().Version == 0 { // a Run before the first writer would take that index for the writers' target
 		return
 	}
 	m.hold("the alias was moved by somebody else")
@@ -111,8 +111,8 @@ func (m *model) moveAlias(long time.Duration) {
 	})
 }
 
-// putBack has the alias where readers miss nothing, and reports whether it is there. While a Run moves it, and has
-// perhaps been stopped in between, that is known to nobody who does not say that all Runs have ended.
+// putBack points the alias at an index with all documents and reports whether it did. While a Run may be moving the
+// alias, the right index is known only if ended says that all Runs have ended.
 func (m *model) putBack(ended bool) bool {
 	m.operator.Lock()
 	defer m.operator.Unlock()
@@ -127,7 +127,7 @@ func (m *model) putBack(ended bool) bool {
 	}
 	x := m.w.record()
 	index := x.Route
-	if x.Version == 0 { // no writer has come yet
+	if x.Version == 0 { // before the first writer
 		index = oldIndex
 	}
 	if x.Step == stepSettling || x.Step == stepMoving {
@@ -137,7 +137,7 @@ func (m *model) putBack(ended bool) bool {
 	return true
 }
 
-// runs that are there, of which one is chosen.
+// oneRun returns one of the active runs.
 func (m *model) oneRun(which int) *modelRun {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -163,12 +163,12 @@ func (m *model) drop() *modelRun {
 func (m *model) step(s modelStep, writers []*modelWriter) {
 	switch s.what {
 	case "run":
-		if x := m.oneRun(0); s.which%4 > 0 { // otherwise there are two at once
+		if x := m.oneRun(0); s.which%4 > 0 { // otherwise two would run at once
 			for n := 0; n < 1000 && x != nil && x.works(); n++ {
 				time.Sleep(100 * time.Millisecond)
 			}
 		}
-		if s.which%8 > 0 && m.w.record().Step == StepMoved { // otherwise there is nothing that could begin
+		if s.which%8 > 0 && m.w.record().Step == StepMoved { // otherwise there is no rebuild to start
 			<-m.drop().done
 		}
 		m.run(s)
@@ -214,7 +214,7 @@ func (m *model) step(s modelStep, writers []*modelWriter) {
 	time.Sleep(s.behind)
 }
 
-// happen does what was drawn, and then lets everything come to an end.
+// happen executes the schedule and waits for its end.
 func (m *model) happen() {
 	if !assert.NoError(m.notes, m.w.srv.CreateIndex(fmt.Sprintf(`{"name":%q,`+fields+`}`, otherIndex, "standard.lucene"))) {
 		return
@@ -246,13 +246,13 @@ func (m *model) happen() {
 	m.late.Wait()
 }
 
-// end lets what is stopped go on, and ends what is under way.
+// end resumes stopped processes and ends what still runs.
 func (m *model) end(writers []*modelWriter) {
 	m.calm.Store(true)
 	m.mu.Lock()
 	stopped := m.stopped
 	m.mu.Unlock()
-	time.Sleep(max(120*time.Second, time.Until(stopped)+20*time.Second)) // all troubles are over, and what was stopped goes on
+	time.Sleep(max(120*time.Second, time.Until(stopped)+20*time.Second)) // all faults have ended, and stopped processes have resumed
 	for n := 0; n < 60 && !m.putBack(false); n++ {
 		time.Sleep(time.Second)
 	}
@@ -303,7 +303,7 @@ func (m *model) end(writers []*modelWriter) {
 	m.w.mu.Unlock()
 }
 
-// runModel returns what a schedule has held, and what was wrong.
+// runModel returns the events of a schedule and the failures.
 func runModel(t *testing.T, plan modelPlan) (held map[string]int, wrong []string) {
 	n := &notes{}
 	synctest.Test(t, func(t *testing.T) {
@@ -323,7 +323,7 @@ func runModel(t *testing.T, plan modelPlan) (held map[string]int, wrong []string
 
 func TestNothingIsLostInRandomSchedules(t *testing.T) {
 	t.Parallel()
-	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue { // of which it runs a fifth under the detector; see internal/soak
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue { // a fifth of them under the race detector; see internal/soak
 		require.NoError(t, f.Value.Set(fmt.Sprint(testkit.Cases(10, 20, 50))))
 		defer func() { require.NoError(t, f.Value.Set(f.DefValue)) }()
 	}
@@ -336,7 +336,7 @@ func TestNothingIsLostInRandomSchedules(t *testing.T) {
 			held[what] += n
 		}
 		if len(wrong) > 0 {
-			if !found { // rapid runs it again, and may not find it
+			if !found { // rapid runs it again and may not reproduce it
 				t.Logf("%v\n%s", plan, strings.Join(wrong[:min(len(wrong), 10)], "\n"))
 			}
 			found = true

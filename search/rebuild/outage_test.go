@@ -20,7 +20,7 @@ import (
 
 var errAway = errors.New("the database system is starting up")
 
-// away is a store in a database that is not there at times, and the truth in the same one.
+// away is a database that is sometimes unavailable. It holds both the store and the source.
 type away struct {
 	Store
 	is *atomic.Bool
@@ -84,7 +84,7 @@ func (a away) fill(f Fill) Fill {
 	}
 }
 
-// shaky returns a runner whose database is away as soon as it is told so.
+// shaky returns a runner and a switch that makes its database unavailable.
 func (w *world) shaky(opts Options) (*mortal, *atomic.Bool) {
 	m, is := w.runner(opts), new(atomic.Bool)
 	a := away{Store: m.r.store, is: is}
@@ -116,7 +116,7 @@ func TestADatabaseThatIsAwayForSomeSecondsEndsNoRebuild(t *testing.T) {
 			}
 			err := m.run(t.Context())
 			ends = line == ""
-			if line == string(StepFilling) { // before the first document: a mistake in Fill would look the same
+			if line == string(StepFilling) { // before the first document, a failure would look like a mistake in Fill
 				require.ErrorIs(t, err, errAway)
 				time.Sleep(15 * time.Second)
 				err = m.run(t.Context())
@@ -217,7 +217,7 @@ func TestATruthThatHasRunOutOfTimeIsNotThatDocumentsAreGone(t *testing.T) {
 		keys, asked := m.r.fill.Keys, 0
 		m.r.fill.Keys = func(ctx context.Context, of []string) ([]models.RawAction, error) {
 			if asked++; asked == 1 {
-				a.end() // nobody marks the keys again
+				a.end() // nothing else marks the keys again
 				<-ctx.Done()
 				return nil, nil
 			}
@@ -230,7 +230,7 @@ func TestATruthThatHasRunOutOfTimeIsNotThatDocumentsAreGone(t *testing.T) {
 	})
 }
 
-// While the alias is swapped writers confirm nothing without Run, so it neither gives up nor waits.
+// While the alias is moved writers confirm nothing without Run, so Run neither gives up nor waits.
 func TestOnceTheAliasHasMovedRunBearsWhatPasses(t *testing.T) {
 	t.Parallel()
 	for name, trouble := range map[string]func(m *mortal){
@@ -260,7 +260,7 @@ func TestOnceTheAliasHasMovedRunBearsWhatPasses(t *testing.T) {
 			made, n := m.r.opts.Sender, 0
 			m.r.line = func(line string) error {
 				if line == "close again" {
-					time.Sleep(300 * time.Millisecond) // so that there is something to bring over
+					time.Sleep(300 * time.Millisecond) // so that writers leave changes to transfer
 				}
 				return nil
 			}

@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hanging is a store whose answers do not come for some calls.
+// hanging is a store that does not answer some calls.
 type hanging struct {
 	Store
-	before func(ctx context.Context, next Record) bool // the request is lost
-	after  func(ctx context.Context, next Record) bool // the answer is lost
+	before func(ctx context.Context, next Record) bool // reports whether the request is lost
+	after  func(ctx context.Context, next Record) bool // reports whether the reply is lost
 }
 
 func (h hanging) Swap(ctx context.Context, next Record) (Record, error) {
@@ -33,7 +33,7 @@ func (h hanging) Swap(ctx context.Context, next Record) (Record, error) {
 	return got, err
 }
 
-// watchClosed returns a function that says for how long the taps were closed at the most.
+// watchClosed returns a function that returns the longest time for which the taps were closed.
 func (w *world) watchClosed() func() time.Duration {
 	over, longest := make(chan struct{}), make(chan time.Duration)
 	go func() {

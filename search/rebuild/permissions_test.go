@@ -18,14 +18,14 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// identity is an identity with every role.
+// identity is a credential with every role.
 type identity struct{}
 
 func (identity) GetToken(context.Context, policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	return azcore.AccessToken{Token: "t", ExpiresOn: time.Now().Add(time.Hour)}, nil
 }
 
-// TestCountsAreOfTheWholeIndex: nine of ten restricted documents are missing, and what is open to all is there.
+// Nine of ten restricted documents are missing from the new index, and all public ones are there.
 func TestCountsAreOfTheWholeIndex(t *testing.T) {
 	srv := searchtest.NewServer(&searchtest.Options{Token: func(string) bool { return true }})
 	t.Cleanup(func() { assert.NoError(t, srv.Close()) })

@@ -20,8 +20,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// otherProcess names the variable that says what the test binary, run as another process, does: "rebuild", or
-// "write", then the service and the database.
+// otherProcess is the environment variable that makes the test binary run as another process: "rebuild" or "write",
+// then the URLs of service and database.
 const otherProcess = "REBUILD_TEST_OF"
 
 func otherMain(job string) error {
@@ -42,16 +42,16 @@ func otherMain(job string) error {
 	return x.write(url, "b", stop)
 }
 
-// child is another process, with a line to the service of its own.
+// child is another process with its own connection to the service.
 type child struct {
 	*exec.Cmd
 	line  *httptest.Server
 	stdin io.Closer
-	said  strings.Builder // for whoever has seen it end
+	said  strings.Builder // read after its end
 	ended chan error
 }
 
-// kill ends it at once. When it returns nothing that it has asked the service for is still to be done.
+// kill ends the process. When it returns, none of the process's requests is pending.
 func (c *child) kill() (err error) {
 	_ = c.Process.Kill()
 	err = <-c.ended
@@ -59,7 +59,7 @@ func (c *child) kill() (err error) {
 	return err
 }
 
-// A Run is killed ten times, at all steps, and a writer once.
+// Run is killed ten times, in all steps, and a writer once.
 func TestARebuildWhoseProcessIsKilledAgainAndAgainMissesNothing(t *testing.T) {
 	testkit.Long(t)
 	self, err := os.Executable()
@@ -105,7 +105,7 @@ func TestARebuildWhoseProcessIsKilledAgainAndAgainMissesNothing(t *testing.T) {
 			for slices.Index(order, record().Step) < slices.Index(order, kills[n]) && len(ended) == 0 {
 				time.Sleep(time.Millisecond)
 			}
-			time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond) // wherever it is then
+			time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond) // at a random position
 			if err = run.kill(); err != nil {
 				killed++
 				at[record().Step]++
@@ -114,7 +114,7 @@ func TestARebuildWhoseProcessIsKilledAgainAndAgainMissesNothing(t *testing.T) {
 			err = <-ended
 			run.line.Close()
 		}
-		if run.said.Len() > 0 { // it has ended by itself
+		if run.said.Len() > 0 { // it ended without a kill
 			require.Contains(t, run.said.String(), ErrTooSlow.Error(), "the machine may be, and nothing else")
 		}
 		over = err == nil
@@ -122,7 +122,7 @@ func TestARebuildWhoseProcessIsKilledAgainAndAgainMissesNothing(t *testing.T) {
 			require.Error(t, b.kill())
 			b = start("write")
 		}
-		// It is dead, and so is what it has asked for: the next one need not wait for a minute.
+		// The killed process has no pending requests, so the next one need not wait a minute.
 		if r := record(); r.Owner != "" {
 			r.Owner = ""
 			_, err = store.Swap(t.Context(), r)

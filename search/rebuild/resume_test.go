@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Who mends the definition after a RefusedError gets no index with the old one.
+// After a RefusedError a corrected definition must not resume the index of the old one.
 func TestARebuildGoesOnWithItsOwnDefinitionOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
@@ -36,16 +36,16 @@ func TestARebuildGoesOnWithItsOwnDefinitionOnly(t *testing.T) {
 	})
 }
 
-// elsewhere is a client of an index at another service.
+// elsewhere is a client of an index on another service.
 type elsewhere struct{ noIndexer }
 
 func (elsewhere) Endpoint() string { return "https://staging.search.windows.net" }
 
-// The record of one service moves no alias, deletes no index and routes no writer at another one.
+// A record of one service moves no alias, deletes no index and routes no writer on another service.
 func TestARecordOfAnotherServiceIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
-		_, err := w.store.Swap(t.Context(), Record{Phase: PhaseIdle, Route: oldIndex}) // of a version that kept no Endpoint
+		_, err := w.store.Swap(t.Context(), Record{Phase: PhaseIdle, Route: oldIndex}) // by a version without Endpoint
 		require.NoError(t, err)
 		m := w.runner(Options{})
 		m.r.line = func(line string) error {
@@ -86,7 +86,7 @@ func TestARecordOfAnotherServiceIsRefused(t *testing.T) {
 	})
 }
 
-// A request whose answer is unknown may be carried out later, so the next Run waits as after a kill.
+// A request with unknown outcome may be executed later, so the next Run waits as after a kill.
 func TestTheNextRunWaitsForARequestThatWasCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
@@ -105,7 +105,7 @@ func TestTheNextRunWaitsForARequestThatWasCut(t *testing.T) {
 	})
 }
 
-// A writer whose mark waits for a long round trip does not take Run for dead.
+// A writer whose mark takes a long round trip must not take Run for dead.
 func TestAWriterWaitsForARunThatIsAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 0)
@@ -113,7 +113,7 @@ func TestAWriterWaitsForARunThatIsAtWork(t *testing.T) {
 		w.set(func(r *Record) {
 			r.Phase, r.Epoch, r.Round, r.Step, r.Owner = PhaseSwapped, 1, 1, stepSettling, "other"
 		})
-		time.Sleep(2 * time.Minute) // what it has read before is not valid any more
+		time.Sleep(2 * time.Minute) // its cached record has expired
 		require.NoError(t, tap.Before(t.Context(), []string{"x"}))
 		go func() {
 			for range 30 {

@@ -39,26 +39,26 @@ func definition(t testing.TB, name, analyzer string) (x models.SearchIndex) {
 	return x
 }
 
-// next is the definition that takes a new index: another analyzer.
+// next returns a definition that needs a new index, because of another analyzer.
 func next(t testing.TB) models.SearchIndex { return definition(t, newIndex, "en.lucene") }
 
-// world is a service with an index and an alias, and the truth about its documents: for each key the number of its
-// last change. What happens is checked against it.
+// world is a service with an index and an alias, and the source: the number of the last change of each key. Tests
+// compare the index with it.
 type world struct {
 	t      testing.TB
 	srv    *searchtest.Server
 	client *search.IndexClient // never dead
 	store  Store
-	pace   int // milliseconds between two writes of a writer, on average
+	pace   int // average milliseconds between two writes of a writer
 
 	mu        sync.Mutex
-	truth     map[string]int64 // the documents that there are
+	truth     map[string]int64 // existing documents
 	changes   int64
-	deleted   map[string]int64 // the last deletion of a key
-	confirmed map[string]int64 // the last change of a key that was confirmed, negative if it was its deletion
+	deleted   map[string]int64 // last deletion of a key
+	confirmed map[string]int64 // last confirmed change of a key, negative for a deletion
 	failed    []models.Outcome
-	swaps     int  // how often the alias was pointed at the new index
-	step      Step // the last that Run has gone to
+	swaps     int  // how often the alias was moved to the new index
+	step      Step // last step of Run
 	stirredAt time.Time
 	stirred   chan struct{} // closed by the next stir
 }
@@ -101,7 +101,7 @@ func document(key string, n int64) json.RawMessage {
 	return fmt.Appendf(nil, `{"id":%q,"name":"hotel %s","n":%d}`, key, key, n)
 }
 
-// aliasIn returns the alias that a request writes; ok is false for another request. It can be sent afterwards.
+// aliasIn returns the alias that a request writes; ok is false for other requests. The request can still be sent.
 func aliasIn(req *http.Request) (alias models.Alias, ok bool, err error) {
 	if req.Method != http.MethodPut || !strings.Contains(req.URL.Path, "alias") {
 		return alias, false, nil
@@ -130,7 +130,7 @@ func (w *world) intercept(req *http.Request, next func(*http.Request) (*http.Res
 	return next(req)
 }
 
-// indexed returns the change that a document of an index has.
+// indexed returns the change in each document of an index.
 func (w *world) indexed(index string) map[string]int64 {
 	all := map[string]int64{}
 	for key, doc := range w.srv.Documents(index) {
@@ -139,7 +139,7 @@ func (w *world) indexed(index string) map[string]int64 {
 	return all
 }
 
-// number returns the change that a document has, 0 if there is none.
+// number returns the change in a document, 0 if it has none.
 func (w *world) number(doc json.RawMessage) int64 {
 	var d struct {
 		N int64 `json:"n"`
@@ -152,7 +152,7 @@ func (w *world) number(doc json.RawMessage) int64 {
 
 func (w *world) noError(err error) { assert.NoError(w.t, err) }
 
-// checkConfirmed is the promise: the new index has everything that was confirmed, or something newer.
+// checkConfirmed checks the promise: the new index has every confirmed change, or a newer one.
 func (w *world) checkConfirmed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -168,7 +168,7 @@ func (w *world) checkConfirmed() {
 	}
 }
 
-// fill is the truth as Run reads it.
+// fill is the source as seen by Run.
 func (w *world) fill() Fill {
 	return Fill{
 		All: func(_ context.Context, after string) iter.Seq2[models.RawAction, error] {
@@ -203,7 +203,7 @@ func (w *world) read(keys ...string) (all []models.RawAction) {
 	return all
 }
 
-// change changes the truth about a key by an action of any type, and returns the action.
+// change changes a key in the source by an action of any type and returns the action.
 func (w *world) change(key string, kind models.ActionType) models.RawAction {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -232,7 +232,7 @@ func (w *world) change(key string, kind models.ActionType) models.RawAction {
 	return a
 }
 
-// writer is a program that writes: a tapped sender.
+// writer is a program that writes through a tapped sender.
 type writer struct {
 	w      *world
 	tap    *Tap
@@ -264,11 +264,11 @@ func (w *world) sender(indexer bufferedsender.Indexer, tap *Tap) *bufferedsender
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// write starts a writer that changes keys with a prefix, some thirty times a second around each step of Run, by
-// actions of all types. The last character of a key says whose it is: each key has one writer.
+// write starts a writer of keys with a prefix. Around each step of Run it writes about thirty times a second, with
+// all types of action. The last character of a key identifies its writer.
 func (w *world) write(name string, seed uint64) *writer { return w.writeBy(w.store, name, seed) }
 
-// stir has the writers write at once, and at their full pace for the next seconds, if the step is another one.
+// stir makes the writers write at once, and at full pace for some seconds, if the step is new.
 func (w *world) stir(step Step) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -278,7 +278,7 @@ func (w *world) stir(step Step) {
 	}
 }
 
-// rest is the pause of a writer: fewer writes do for the minutes in which Run waits.
+// rest pauses a writer. Writers are slower during the minutes in which Run waits.
 func (w *world) rest(pause time.Duration) {
 	w.mu.Lock()
 	at, stirred := w.stirredAt, w.stirred
@@ -293,7 +293,7 @@ func (w *world) rest(pause time.Duration) {
 	}
 }
 
-// writeBy starts a writer that sees the store in a way of its own.
+// writeBy starts a writer with its own view of the store.
 func (w *world) writeBy(store Store, name string, seed uint64) *writer {
 	tap := w.tap(store, name, nil)
 	x := &writer{w: w, tap: tap, sender: w.sender(tap.Indexer(), tap), done: make(chan struct{})}
@@ -318,7 +318,7 @@ func (w *world) writeBy(store Store, name string, seed uint64) *writer {
 // numberOf returns the change that an action makes.
 func (w *world) numberOf(a models.RawAction) int64 { return w.number(a.Document) }
 
-// end stops the writer, when all that it has written is confirmed.
+// end stops the writer after everything written is confirmed.
 func (x *writer) end() {
 	x.stop.Store(true)
 	<-x.done
@@ -327,8 +327,7 @@ func (x *writer) end() {
 	require.NoError(x.w.t, x.sender.Close(ctx))
 }
 
-// mortal is a process that runs rebuilds and can be killed: nothing that it asks of anybody is
-// answered or done any more.
+// mortal is a process that runs rebuilds and can be killed: after that its calls are neither executed nor answered.
 type mortal struct {
 	w    *world
 	dead atomic.Bool
@@ -345,7 +344,7 @@ func (m *mortal) Do(req *http.Request) (*http.Response, error) {
 	return m.w.srv.Do(req)
 }
 
-// runner returns a runner with options, which have defaults for tests.
+// runner returns a runner with test defaults for missing options.
 func (w *world) runner(opts Options) *mortal {
 	m := &mortal{w: w}
 	m.r = newRunner(mortalStore{w.store, m}, w.newClient(m))
@@ -367,7 +366,7 @@ func (w *world) runner(opts Options) *mortal {
 	return m
 }
 
-// run runs, and closes the sender.
+// run runs the rebuild and closes the sender.
 func (m *mortal) run(ctx context.Context) error {
 	err := m.r.run(ctx)
 	if m.made != nil {
@@ -381,8 +380,8 @@ func (m *mortal) run(ctx context.Context) error {
 	return err
 }
 
-// dieAt kills the process at the line of that number, from 0. It returns the name of the line. Before
-// the taps are closed it takes so long that there is something to bring over.
+// dieAt kills the process at line n, counted from 0. It returns the name of the line. Before the taps close the
+// process is slowed down, so that there are changes to transfer.
 func (m *mortal) dieAt(n int) *string {
 	name := new(string)
 	m.r.line = func(line string) error {
@@ -480,14 +479,14 @@ func (s mortalStore) Writers(ctx context.Context) ([]Writer, error) {
 	return s.Store.Writers(ctx)
 }
 
-// alias returns the index that the alias is at.
+// alias returns the index of the alias.
 func (w *world) alias() string {
 	a, err := w.client.GetAlias(context.Background(), aliasName, nil)
 	require.NoError(w.t, err)
 	return a.Indexes[0]
 }
 
-// moveAliasTo is somebody else.
+// moveAliasTo moves the alias as an operator would.
 func (w *world) moveAliasTo(index string) {
 	_, err := w.client.CreateOrUpdateAlias(context.Background(), models.Alias{Name: aliasName, Indexes: []string{index}}, nil)
 	w.noError(err)
@@ -499,7 +498,7 @@ func (w *world) record() Record {
 	return r
 }
 
-// checkTruth says that an index is what it should be, now that all is quiet.
+// checkTruth compares an index with the source after all writers have ended.
 func (w *world) checkTruth(index string) {
 	w.t.Helper()
 	w.mu.Lock()

@@ -53,7 +53,7 @@ func TestNothingIsConfirmedThatTheNewIndexLacksOnceTheAliasHasMoved(t *testing.T
 			return moved > 10, nil
 		}})
 		m.r.line = at(string(stepSettling), func() {
-			time.Sleep(3 * time.Second) // nothing is brought over yet
+			time.Sleep(3 * time.Second) // nothing has been transferred yet
 			w.checkConfirmed()
 		})
 		require.NoError(t, m.run(t.Context()))
@@ -78,7 +78,7 @@ func TestARebuildThatIsKilledAtAnyLineGoesOn(t *testing.T) {
 			} else {
 				require.ErrorIs(t, err, errStopped, *name)
 				names[*name] = true
-				time.Sleep(time.Second) // a supervisor starts it again
+				time.Sleep(time.Second) // a supervisor restarts it
 				m = w.runner(Options{Writers: []string{"a"}, Settle: 3 * time.Second})
 				require.NoError(t, m.run(t.Context()), *name)
 			}
@@ -93,7 +93,7 @@ func TestARebuildThatIsKilledAtAnyLineGoesOn(t *testing.T) {
 	assert.Len(t, names, (16+step()-1)/step(), "%v", names)
 }
 
-// step is how far apart the lines are that are tried, fewer under the detector.
+// step is the distance of the lines that the test tries; it is larger under the race detector.
 func step() int {
 	if testing.Short() {
 		return 4

@@ -30,7 +30,6 @@ func openDB(t *testing.T, driver, url string) *sql.DB {
 	return db
 }
 
-// sqlStore returns a store with tables.
 func sqlStore(t *testing.T, db *sql.DB, dialect Dialect) *SQL {
 	t.Helper()
 	s, err := NewSQL(db, SQLOptions{Dialect: dialect, Name: "hotels"})
@@ -39,7 +38,7 @@ func sqlStore(t *testing.T, db *sql.DB, dialect Dialect) *SQL {
 	return s
 }
 
-// marking returns a record in which keys are marked.
+// marking returns a record with marking enabled.
 func marking(t *testing.T, s Store) Record {
 	t.Helper()
 	x, err := s.Swap(t.Context(), Record{Phase: PhaseMarking, Route: "x", Epoch: 1, Round: 1})
@@ -47,8 +46,8 @@ func marking(t *testing.T, s Store) Record {
 	return x
 }
 
-// stopping passes connections on to a server, and stops a client as if its process were stopped: behind so many
-// of its messages nothing that it sends arrives any more, and its connection stays.
+// stopping is a proxy that makes a client look stopped: after a number of its messages nothing more arrives, and the
+// connection stays open.
 type stopping struct {
 	net.Listener
 	left  atomic.Int64
@@ -131,7 +130,7 @@ func TestAWriterThatIsStoppedWhileItMarksStopsNoSwap(t *testing.T) {
 			}
 			done <- err
 		}()
-		time.Sleep(100 * time.Millisecond) // it gets as far as it does
+		time.Sleep(100 * time.Millisecond) // as far as it gets
 		limited, end := context.WithTimeout(t.Context(), 5*time.Second)
 		x.Round++
 		x, err = s.Swap(limited, x)
@@ -166,7 +165,7 @@ func TestAMarkThatHasWaitedForASwapGoesByTheNewRecordWhateverTheDefaultIsolation
 				change(&x)
 				body, err := json.Marshal(x)
 				require.NoError(t, err)
-				// As Swap, without the queue before it.
+				// Like Swap, without the preceding lock.
 				_, err = tx.ExecContext(ctx, s.text(sqlSwap), "hotels", string(body), x.Version)
 				require.NoError(t, err)
 				type answer struct {
@@ -198,7 +197,7 @@ func TestAMarkThatHasWaitedForASwapGoesByTheNewRecordWhateverTheDefaultIsolation
 	}
 }
 
-// waits returns when so many wait for a lock.
+// waits returns when this many connections wait for a lock.
 func waits(t *testing.T, db *sql.DB, many int) {
 	t.Helper()
 	testkit.Eventually(t, func() bool {
@@ -292,7 +291,7 @@ func TestTablesThatManyCreateAtOnceAreThereConcurrentSafe(t *testing.T) {
 	}
 }
 
-// drainAll takes all marks away as a round trip does.
+// drainAll removes all marks in batches, as a round trip does.
 func drainAll(t *testing.T, s Store, marks int, between func(n int)) {
 	t.Helper()
 	ctx, began, total := t.Context(), time.Now(), 0
@@ -371,7 +370,7 @@ func TestManyMarksAreDrainedInMemoryWithoutLookingAtAllForEachKey(t *testing.T) 
 	assert.Len(t, left, len(keys))
 }
 
-// rowsRead counts what the nodes of a plan have read.
+// rowsRead counts the rows read by the nodes of a plan.
 func rowsRead(plan map[string]any) float64 {
 	number := func(name string) float64 { f, _ := plan[name].(float64); return f }
 	n := (number("Actual Rows") + number("Rows Removed by Filter") + number("Rows Removed by Index Recheck")) * number("Actual Loops")
@@ -383,7 +382,7 @@ func rowsRead(plan map[string]any) float64 {
 }
 
 func TestManyMarksAreDrainedInSQLiteWithoutReadingThemAllForEachChunk(t *testing.T) {
-	ctx := t.Context() // SQLite is in this process, and slow under the race detector: fewer, and how they are read is in the plan
+	ctx := t.Context() // SQLite runs in this process and is slow under the race detector, so there are fewer rows; the plan shows how they are read
 	db := openDB(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "db")+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_pragma=synchronous(OFF)")
 	s := sqlStore(t, db, SQLite)
 	_, err := db.ExecContext(ctx, s.text(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
@@ -417,7 +416,7 @@ func TestASQLStoreSaysAtOnceWhatIsWrongWithItsOptions(t *testing.T) {
 	}
 }
 
-// Also with a store whose calls take time, and may fail because another has locked it.
+// The store's calls take time and may fail because another process has locked it.
 func TestARebuildByADatabaseMissesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 50)

@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// onDatabases runs a test on an empty database of each kind; again opens it as another process does, with further
+// onDatabases runs a test on an empty database of each kind. again opens it as another process would, with further
 // settings.
 func onDatabases(t *testing.T, test func(t *testing.T, dialect Dialect, again func(settings string) *sql.DB)) {
 	t.Run("SQLite", func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestTablesThatAreThereAreCreatedWithoutALockAndWithoutRights(t *testing.T) 
 	})
 }
 
-// stranger opens a database of PostgreSQL as a role that has no rights.
+// stranger opens a PostgreSQL database as a role without rights.
 func stranger(t *testing.T, db *sql.DB) *sql.DB {
 	t.Helper()
 	role := fmt.Sprintf("stranger_%d", time.Now().UnixNano())
@@ -99,7 +99,7 @@ func TestTablesAreCreatedAllOrNone(t *testing.T) {
 func TestTablesThatAnotherProgramIsCreatingAreWaitedForWithinTheLockTimeout(t *testing.T) {
 	onDatabases(t, func(t *testing.T, dialect Dialect, again func(string) *sql.DB) {
 		if dialect == SQLite {
-			return // its busy_timeout is the connection's
+			return // busy_timeout belongs to the connection
 		}
 		tx, err := again("").BeginTx(t.Context(), nil)
 		require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestTablesThatAnotherProgramIsCreatingAreWaitedForWithinTheLockTimeout(t *t
 	})
 }
 
-// Also in a file that is new, which the first of them makes one with a log.
+// In a new SQLite file the first process also switches to WAL.
 func TestManyProcessesThatStartAtOnceCreateTheTables(t *testing.T) {
 	onDatabases(t, func(t *testing.T, dialect Dialect, again func(string) *sql.DB) {
 		var all sync.WaitGroup

@@ -14,7 +14,6 @@ import (
 	"github.com/go-azsearch/azsearch/search/rebuild/internal/storetest"
 )
 
-// onAll runs a test on each store of this package.
 func onAll(t *testing.T, test func(t *testing.T, open func(t *testing.T) storetest.Place)) {
 	t.Run("memory", func(t *testing.T) {
 		test(t, func(*testing.T) storetest.Place {

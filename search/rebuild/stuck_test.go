@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// sick is a sender whose index takes nothing while is says so: it waits, as a sender does.
+// sick is a sender whose index accepts nothing while the switch is on; the sender waits, as usual.
 type sick struct {
 	Sender
 	is func() bool
@@ -54,7 +54,7 @@ func TestAnIndexThatTakesNothingWhileWritersWaitIsAnError(t *testing.T) {
 	})
 }
 
-// informed is a sender that says what it is like.
+// informed is a sender that reports a given Health.
 type informed struct {
 	Sender
 	info models.SenderInfo
@@ -101,7 +101,7 @@ func TestAFillSaysWhatHasEndedIt(t *testing.T) {
 	full := errors.New("the index is full")
 	ends := []func(models.Outcome){f.add(models.RawAction{Key: "a"}), f.add(models.RawAction{Key: "b"}), f.add(models.RawAction{Key: "c"})}
 	ends[1](models.Outcome{Key: "b", Reason: models.ReasonQuota, Err: full})
-	ends[0](models.Outcome{Key: "a", Reason: models.ReasonWithdrawn, Err: context.Canceled}) // by the end of the others
+	ends[0](models.Outcome{Key: "a", Reason: models.ReasonWithdrawn, Err: context.Canceled}) // when the others end
 	for _, err := range []error{nil, context.Canceled} {
 		err = f.failure(err)
 		require.ErrorIs(t, err, full)
@@ -138,7 +138,7 @@ func TestARunThatWatchesTheOneBeforeBearsADatabaseThatIsAway(t *testing.T) {
 		is := new(atomic.Bool)
 		r := newRunner(away{Store: store, is: is}, nil)
 		r.opts.Logger = slog.New(slog.DiscardHandler)
-		time.AfterFunc(shortTerm.takeOver-5*time.Second, func() { is.Store(true) }) // and when it takes the record
+		time.AfterFunc(shortTerm.takeOver-5*time.Second, func() { is.Store(true) }) // and when it takes over the record
 		time.AfterFunc(shortTerm.takeOver+10*time.Second, func() { is.Store(false) })
 		require.NoError(t, r.own(t.Context(), found))
 		assert.Equal(t, r.id, r.now().Owner)
@@ -157,7 +157,7 @@ func TestARunThatWatchesTheOneBeforeBearsADatabaseThatIsAway(t *testing.T) {
 	})
 }
 
-// Somebody deletes it, or a clean-up of indexes that nobody searches.
+// An operator, or a clean-up of unused indexes, deletes the new index.
 func TestANewIndexThatIsDeletedWhileItIsFilledEndsTheRun(t *testing.T) {
 	for _, step := range []Step{StepFilling, stepCatchingUp} {
 		synctest.Test(t, func(t *testing.T) {
@@ -184,8 +184,8 @@ func TestANewIndexThatIsDeletedWhileItIsFilledEndsTheRun(t *testing.T) {
 	}
 }
 
-// Somebody deletes the new index and creates it again, empty: a deployment that applies definitions, for example.
-// The cursor, and what was brought over, are about documents that are not there any more.
+// A deployment deletes the new index and creates it again, empty. Cursor and transferred documents then belong to the
+// deleted index.
 func TestANewIndexThatIsMadeAnewMeanwhileIsFilledAnew(t *testing.T) {
 	for _, at := range []string{string(stepMarking), string(StepFilling), "half filled", string(stepCatchingUp), "close", "closed", string(stepSwapping), "alias"} {
 		for _, share := range []float64{0, -1}[:testkit.Cases(1, 2, 2)] {
@@ -214,7 +214,7 @@ func TestANewIndexThatIsMadeAnewMeanwhileIsFilledAnew(t *testing.T) {
 						n := 0
 						for x, err := range all(ctx, after) {
 							if n++; n == chunk/2+1 {
-								time.Sleep(10 * time.Second) // what came before is written
+								time.Sleep(10 * time.Second) // earlier documents are written by then
 								anew("half filled")
 							}
 							if !yield(x, err) {

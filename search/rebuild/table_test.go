@@ -26,8 +26,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// table is the truth of real programs: a row for each document, with the number of its last change, and of the last
-// one that was confirmed. That of a document that was deleted stays, and says so.
+// table is a realistic source: a row for each document, with the numbers of its last change and of its last confirmed
+// change. Deleted documents keep a row with a deletion mark.
 type table struct {
 	db      *sql.DB
 	dialect Dialect
@@ -50,7 +50,7 @@ func (x *table) text(statement string) string {
 	return statement
 }
 
-// fillWith makes the table, with documents.
+// fillWith creates the table with documents.
 func (x *table) fillWith(t *testing.T, documents int) {
 	t.Helper()
 	_, err := x.db.ExecContext(t.Context(), `CREATE TABLE hotels (id TEXT PRIMARY KEY, n BIGINT NOT NULL, gone BOOLEAN NOT NULL, confirmed BIGINT NOT NULL)`)
@@ -64,7 +64,7 @@ func (x *table) fillWith(t *testing.T, documents int) {
 	require.NoError(t, tx.Commit())
 }
 
-// store returns the store that is in the same database.
+// store returns the store in the same database.
 func (x *table) store(ctx context.Context) (Store, error) {
 	s, err := NewSQL(x.db, SQLOptions{Dialect: x.dialect, Name: "hotels"})
 	if err != nil {
@@ -73,7 +73,7 @@ func (x *table) store(ctx context.Context) (Store, error) {
 	return anywhere{s}, s.CreateTables(ctx)
 }
 
-// anywhere is a store of processes that reach one service at addresses of their own.
+// anywhere is a store whose processes reach one service at different addresses.
 type anywhere struct{ Store }
 
 func (s anywhere) Load(ctx context.Context) (Record, error) {
@@ -88,7 +88,7 @@ func (s anywhere) Swap(ctx context.Context, next Record) (Record, error) {
 	return r, err
 }
 
-// rows returns the documents that a condition selects.
+// rows returns the documents selected by a condition.
 func (x *table) rows(ctx context.Context, where string, args ...any) (all []models.RawAction, err error) {
 	rows, err := x.db.QueryContext(ctx, x.text(`SELECT id, n, gone FROM hotels WHERE `+where+` ORDER BY id`), args...)
 	if err != nil {
@@ -111,7 +111,7 @@ func (x *table) rows(ctx context.Context, where string, args ...any) (all []mode
 	return all, rows.Err()
 }
 
-// fill is the truth for a Run.
+// fill is the source of a Run.
 func (x *table) fill() Fill {
 	return Fill{
 		All: func(ctx context.Context, after string) iter.Seq2[models.RawAction, error] {
@@ -151,7 +151,7 @@ func (x *table) fill() Fill {
 	}
 }
 
-// change writes a row, and returns the action for the index.
+// change writes a row and returns the action for the index.
 func (x *table) change(ctx context.Context, key string, kind models.ActionType) (models.RawAction, error) {
 	var n int64
 	err := x.db.QueryRowContext(ctx, x.text(`INSERT INTO hotels VALUES (?1, 2, ?2, 0)
@@ -163,10 +163,10 @@ func (x *table) change(ctx context.Context, key string, kind models.ActionType) 
 	return x.confirming(a, n), err
 }
 
-// confirming notes in the row that a change is confirmed.
+// confirming records in the row that a change is confirmed.
 func (x *table) confirming(a models.RawAction, n int64) models.RawAction {
 	a.OnOutcome = func(o models.Outcome) {
-		if o.Completed() { // not noted is not lost: it is repeated
+		if o.Completed() { // a confirmation that is not recorded only repeats the write
 			_, _ = x.db.Exec(x.text(`UPDATE hotels SET confirmed = ?2 WHERE id = ?1 AND confirmed < ?2`), a.Key, n)
 		}
 	}
@@ -183,8 +183,8 @@ func tableSender(indexer bufferedsender.Indexer, tap models.Tap) (*bufferedsende
 	return bufferedsender.New(indexer, &o)
 }
 
-// write is a program that writes keys of its own, until it is told to stop. What one before it has not
-// confirmed it writes again.
+// write is a program that writes its own keys until stop closes. It first repeats what an earlier process has not
+// confirmed.
 func (x *table) write(url, name string, stop <-chan struct{}) error {
 	ctx := context.Background()
 	store, err := x.store(ctx)
@@ -265,7 +265,7 @@ func (x *table) rebuild(ctx context.Context, url string) error {
 	return err
 }
 
-// serve makes a service whose old index is as the table.
+// serve creates a service whose old index equals the table.
 func (x *table) serve(t *testing.T) *searchtest.Server {
 	t.Helper()
 	service := searchtest.NewServer(nil)
@@ -290,7 +290,7 @@ func (x *table) serve(t *testing.T) *searchtest.Server {
 	return service
 }
 
-// check says that the index which the alias names is as the table, and that all is confirmed.
+// check checks that the alias's index equals the table and that everything is confirmed.
 func (x *table) check(t *testing.T, service *searchtest.Server) {
 	t.Helper()
 	client, err := tableClient(service.URL())
@@ -316,7 +316,7 @@ func (x *table) check(t *testing.T, service *searchtest.Server) {
 	assert.Empty(t, open)
 }
 
-// awaitTaps waits until both writers have made a Tap: a Tap is registered, and then the first one makes the record.
+// awaitTaps waits until both writers have registered a Tap and the first one has created the record.
 func awaitTaps(t *testing.T, store Store) {
 	t.Helper()
 	testkit.Eventually(t, func() bool {
@@ -350,7 +350,7 @@ func TestARebuildFromATableInPostgreSQLBesideTwoWritersMissesNothing(t *testing.
 	require.NoError(t, err)
 	awaitTaps(t, store)
 	for err = errors.ErrUnsupported; err != nil; {
-		if err = x.rebuild(ctx, service.URL()); !errors.Is(err, ErrTooSlow) { // the machine may be
+		if err = x.rebuild(ctx, service.URL()); !errors.Is(err, ErrTooSlow) { // on a slow machine
 			require.NoError(t, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// counted counts what is asked of a store.
+// counted counts the calls of a store.
 type counted struct {
 	Store
 	loads, marks atomic.Int64
@@ -39,7 +39,7 @@ func (w *world) set(change func(*Record)) {
 	require.NoError(w.t, err)
 }
 
-// opened returns a tap that has its sender.
+// opened returns a tap with its sender.
 func (w *world) opened(store Store) *Tap {
 	tap := w.tap(store, "a", nil)
 	tap.Indexer()
@@ -50,7 +50,7 @@ func TestAWriterThatCannotReadTheTapConfirmsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
-		away := &mortal{w: w} // the process of the writer; only its store fails
+		away := &mortal{w: w} // the writer's process is alive; only its store fails
 		a := w.writeBy(mortalStore{w.store, away}, "a", 1)
 		b := w.write("b", 2)
 		time.Sleep(time.Second)
@@ -77,7 +77,7 @@ func TestAWriterThatCannotReadTheTapConfirmsNothing(t *testing.T) {
 	})
 }
 
-// slow is a client of the old index whose answers come when the rebuild is over.
+// slow is a client of the old index whose replies come after the rebuild.
 type slow struct {
 	Indexer
 	until chan struct{}
@@ -107,7 +107,7 @@ func TestARequestThatOutlastsTheRebuildIsSentToTheNewIndexBeforeItIsConfirmed(t 
 			require.NoError(t, err)
 			confirmed := false
 			write := func() {
-				// The truth does not have it: nobody but its own sender can bring it over.
+				// The source does not have the document, so only its own sender can transfer it.
 				require.NoError(t, sender.Raw().Add(t.Context(), models.RawAction{
 					Key: "late", Type: models.ActionTypeUpload, Document: document("late", 1000),
 					OnOutcome: func(o models.Outcome) {
@@ -176,7 +176,7 @@ func TestKeysAreMarkedBeforeTheRequestAndWhenItIsAnswered(t *testing.T) {
 		}
 		require.NoError(t, tap.Before(t.Context(), []string{"x", "y"}))
 		assert.Equal(t, []string{"x", "y"}, marked(1))
-		// They are read again meanwhile, before the request is applied.
+		// The keys are read again before the request is applied.
 		require.NoError(t, w.store.Unmark(t.Context(), 1, []string{"x", "y"}))
 		w.set(func(r *Record) { r.Round, r.Drained = 2, 1 })
 		again, err := tap.Confirm(t.Context(), []string{"x"})
@@ -205,10 +205,10 @@ func TestWithoutARebuildTheRecordIsReadOnceAMinute(t *testing.T) {
 	})
 }
 
-// noIndexer is the client of an index that nothing is sent to.
+// noIndexer is an index client that must not be called.
 type noIndexer struct{ Indexer }
 
-// Who comes first says how long, for all: a Run waits for what is in the record.
+// The first tap fixes the period for all, because Run waits for the one in the record.
 func TestTheRecordSaysHowLongAReadIsValid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &counted{Store: NewMemory()}
@@ -265,7 +265,7 @@ func TestAReadCountsFromWhenTheRecordWasAskedFor(t *testing.T) {
 		tap := w.opened(store)
 		store.by = 50 * time.Second
 		time.Sleep(2 * time.Minute)
-		require.NoError(t, tap.Before(t.Context(), []string{"x"})) // answered 50 s later, with what was then
+		require.NoError(t, tap.Before(t.Context(), []string{"x"})) // answered 50 s later with the state at the request
 		w.set(func(r *Record) { r.Phase, r.Epoch, r.Round = PhaseMarking, 1, 1 })
 		time.Sleep(20 * time.Second)
 		require.NoError(t, tap.Before(t.Context(), []string{"x"}))
@@ -275,7 +275,7 @@ func TestAReadCountsFromWhenTheRecordWasAskedFor(t *testing.T) {
 	})
 }
 
-// late answers late.
+// late delays replies.
 type late struct {
 	Store
 	by time.Duration
@@ -345,7 +345,7 @@ func TestATapSaysAtOnceWhatIsWrongWithItsOptions(t *testing.T) {
 	}
 }
 
-// A sender that sends by a tap, and does not have it, would write what nobody marks.
+// Without its tap the sender would write keys that are not marked.
 func TestASenderThatSendsByATapMustHaveIt(t *testing.T) {
 	w := newWorld(t, 0)
 	tap := w.opened(w.store)

@@ -21,8 +21,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// watchDrained returns a function that says how long nothing was brought over at the most while confirming waited for
-// it.
+// watchDrained returns a function that returns the longest time without a transfer while confirming waited for one.
 func (w *world) watchDrained() func() time.Duration {
 	over, longest := make(chan struct{}), make(chan time.Duration)
 	go func() {
@@ -92,7 +91,7 @@ func TestAShownThatGivesNoAnswerKeepsNoWriterWaiting(t *testing.T) {
 	}
 }
 
-// A managed database that fails over is away for a minute. Where writers wait for Run, that is borne.
+// The fail-over of a managed database takes a minute. Run tolerates it while writers wait for Run.
 func TestADatabaseThatIsAwayForAMinuteLeavesNoWriterWaiting(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -129,7 +128,7 @@ func TestADatabaseThatIsAwayForAMinuteLeavesNoWriterWaiting(t *testing.T) {
 	}
 }
 
-// dialling is a store whose connection is gone after a call that was given up, and takes a while to be made.
+// dialling is a store that loses its connection when a call is cancelled, and needs a while to reconnect.
 type dialling struct {
 	Store
 	gone  atomic.Bool
@@ -166,7 +165,7 @@ func TestTapsAreOpenedAlsoWhereANewConnectionTakesLong(t *testing.T) {
 	}
 }
 
-// slowly is a sender whose index takes one document after the other.
+// slowly is a sender whose index takes one document at a time.
 type slowly struct{ Sender }
 
 func (s slowly) AddAndWait(ctx context.Context, actions []models.RawAction) (results []models.IndexingResult, err error) {
@@ -255,7 +254,7 @@ func TestAFillThatIsCutShortMovesNothing(t *testing.T) {
 					left := n
 					for x, err := range all(ctx, after) {
 						if left--; left < 0 || !yield(x, err) {
-							return // and no error
+							return // without an error
 						}
 					}
 				}
@@ -279,7 +278,7 @@ func TestAFillThatIsCutShortMovesNothing(t *testing.T) {
 	}
 }
 
-// The service may count what was written last some seconds later.
+// The service may count the last writes some seconds late.
 func TestACountThatIsLateIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 200)
@@ -321,8 +320,8 @@ func TestAnAbortOpensAlsoWhereANewConnectionTakesLong(t *testing.T) {
 	})
 }
 
-// Confirm has read that keys are marked, and its mark comes when the alias has moved: readers are at the new index
-// then.
+// Confirm has read that keys are marked, but its mark arrives after the alias has moved and readers use the new
+// index.
 func TestAMarkThatComesWhenTheAliasHasMovedIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, late := NewMemory(), make(chan struct{})
@@ -361,8 +360,8 @@ func (l lateMarks) Mark(ctx context.Context, epoch int64, keys []string) (int64,
 	return l.Store.Mark(ctx, epoch, keys)
 }
 
-// An Abort is stopped before it puts the alias back; another one does so; a Run gives its index the same name and
-// ends; the first one goes on.
+// Schedule: an Abort is stopped before it moves the alias back; another Abort does so; a Run reuses the index name
+// and ends; the first Abort resumes.
 func TestAnAbortThatWasStoppedLeavesTheAliasOfTheNextRebuildAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
@@ -383,7 +382,7 @@ func TestAnAbortThatWasStoppedLeavesTheAliasOfTheNextRebuildAlone(t *testing.T) 
 }
 
 func TestAnIndexThatRunHasNotMadeIsLeftAlone(t *testing.T) {
-	// somebodyElse makes an index of the new name, and fills it.
+	// somebodyElse creates an index with the new name and fills it.
 	somebodyElse := func(t *testing.T, w *world) {
 		t.Helper()
 		_, err := w.client.CreateIndex(t.Context(), next(t), nil)

@@ -13,8 +13,7 @@ const (
 	hotelsA = `{"value":[{"id":"1","title":"Ritz"}]}`
 )
 
-// newAliased is a caller of a service with the indexes small and other and the
-// alias current of the first.
+// newAliased returns a service with the indexes small and other and the alias current of small.
 func newAliased(t *testing.T) caller {
 	c := newCaller(t)
 	c.call("POST", "/indexes", small).want(t, 201, "")
@@ -68,7 +67,7 @@ func TestAnAliasIsNoIndexElsewhere(t *testing.T) {
 	c.call("GET", "/indexes?$select=name", "").want(t, 200, `[{"name":"other"},{"name":"small"}]`)
 }
 
-// As users found whose SDK went from a preview to a stable version.
+// Users saw this when their SDK went from a preview to a stable version.
 func TestVersionsWithoutAliasesDoNotSeeThem(t *testing.T) {
 	c := newAliased(t)
 	for version, knows := range map[string]bool{

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// analyzing is an index with components of its own.
+// analyzing is an index with custom analysis components.
 const analyzing = `{"name":"small","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"title","type":"Edm.String"}],
 	"analyzers":[{"@odata.type":"#Microsoft.Azure.Search.CustomAnalyzer","name":"mine","tokenizer":"pairs","tokenFilters":["uppercase"],"charFilters":["dashes"]},
 		{"@odata.type":"#Microsoft.Azure.Search.CustomAnalyzer","name":"bought","tokenizer":"microsoft_language_tokenizer"}],
@@ -92,7 +92,7 @@ func TestAnalyzeRequestsThatAreRefused(t *testing.T) {
 		})
 	}
 	c.call("POST", "/indexes('none')/search.analyze", `{"text":"a","analyzer":"simple"}`).want(t, 404, "No index with the name 'none'")
-	// Normalizers came with 2025-09-01.
+	// Normalizers exist since 2025-09-01.
 	c.call("POST", "/indexes('small')/search.analyze?api-version=2024-07-01", `{"text":"a","normalizer":"flat"}`).want(t, 400, "'normalizer' does not exist")
 	c.call("POST", "/indexes('small')/search.analyze?api-version=2020-06-30", `{"text":"a"}`).want(t, 400, `Details: request : One of the parameters 'analyzer', 'tokenizer' must be specified.\r\n"`)
 }

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// benchIndex is the index of the benchmarks: thirteen fields, one of them
-// complex, times, floats and collections among them.
+// benchIndex has thirteen fields, including a complex field, times, floats and collections.
 const benchIndex = `{"name":"bench","fields":[
 	{"name":"id","type":"Edm.String","key":true},
 	{"name":"title","type":"Edm.String"},
@@ -31,7 +30,7 @@ const benchIndex = `{"name":"bench","fields":[
 		{"name":"street","type":"Edm.String"},{"name":"city","type":"Edm.String"},
 		{"name":"zip","type":"Edm.String"},{"name":"lat","type":"Edm.Double"},{"name":"lon","type":"Edm.Double"}]}]}`
 
-// benchDocument is one action of about 650 bytes.
+// benchDocument is an action of about 650 bytes.
 func benchDocument(n int, action string) string {
 	return fmt.Sprintf(`{"@search.action":"%s","id":"doc-%08d","title":"A product of some renown, number %d",`+
 		`"body":"%s","category":"kitchen & dining","tags":["steel","dishwasher-safe","gift","2026"],`+
@@ -54,14 +53,13 @@ func benchBatch(from, n int, action string) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkIndexDocuments measures what the emulator costs a client that fills
-// an index through the in-process transport: the whole request, from the bytes
-// of the body to the bytes of the reply.
+// BenchmarkIndexDocuments measures the emulator's cost for a client that fills an index through the in-process
+// transport: from the bytes of the request body to those of the reply.
 func BenchmarkIndexDocuments(b *testing.B) {
 	for _, test := range []struct {
 		name   string
 		action string
-		keys   int // how many different documents there are
+		keys   int // number of distinct documents
 		opts   Options
 	}{
 		{"replace", "upload", 10_000, Options{}},
@@ -118,7 +116,7 @@ func BenchmarkIndexDocuments(b *testing.B) {
 	}
 }
 
-// renumber gives the documents of a batch new keys in place.
+// renumber replaces the keys of a batch in place.
 func renumber(batch []byte, from int) {
 	const mark = `"id":"doc-`
 	for at := 0; ; from++ {

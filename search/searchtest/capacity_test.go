@@ -58,7 +58,7 @@ func TestCapacityInBytes(t *testing.T) {
 	})
 }
 
-// A document or a request larger than a full bucket must not wait for ever.
+// A document or request larger than a full bucket must not wait forever.
 func TestCapacityLetsThroughWhatCouldNeverFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProbe(t, &Options{Capacity: &Capacity{DocumentsPerSecond: 10, Status: 503}})
@@ -70,8 +70,7 @@ func TestCapacityLetsThroughWhatCouldNeverFit(t *testing.T) {
 	})
 }
 
-// taken sends documents until one is refused for lack of capacity and returns how
-// many were not.
+// taken sends documents until one is refused for lack of capacity and returns the number of accepted ones.
 func (p probe) taken() int {
 	p.Helper()
 	for n := 0; ; n++ {
@@ -90,7 +89,7 @@ func TestChangeOfCapacityLetsNoBurstThrough(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after *Faults
 		drained       bool
-		now, second   int // what can be taken at once after the change, and a second later
+		now, second   int // documents accepted directly after the change, and a second later
 	}{
 		"a fall of a drained bucket":          {documentsPerSecond(100), documentsPerSecond(10), true, 0, 10},
 		"a fall of a full bucket":             {documentsPerSecond(100), documentsPerSecond(10), false, 10, 10},
@@ -110,7 +109,7 @@ func TestChangeOfCapacityLetsNoBurstThrough(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newProbe(t, &Options{Capacity: &Capacity{DocumentsPerSecond: 50}})
 				p.SetFaults(c.before)
-				time.Sleep(10 * time.Second) // full, whatever there was
+				time.Sleep(10 * time.Second) // refills the bucket
 				if c.drained {
 					require.NotZero(t, p.taken())
 				}
@@ -136,13 +135,12 @@ func TestCapacityIsFullWhereThereWasNoLimit(t *testing.T) {
 	})
 }
 
-// What was let through because it could never have fit is paid for at the new
-// rate.
+// A request that exceeds the bucket is paid for at the new rate.
 func TestChangeOfCapacityForgivesNoDebt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProbe(t, nil)
 		p.SetFaults(&Faults{Capacity: &Capacity{DocumentsPerSecond: 10, Status: 503}})
-		require.Equal(t, 200, p.send("POST", indexPath, batchOf(30)).status) // twenty too many
+		require.Equal(t, 200, p.send("POST", indexPath, batchOf(30)).status) // twenty more than the capacity
 		p.SetFaults(&Faults{Capacity: &Capacity{DocumentsPerSecond: 1, Status: 503}})
 		time.Sleep(20 * time.Second)
 		assert.Zero(t, p.taken())

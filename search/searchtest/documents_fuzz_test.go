@@ -20,8 +20,7 @@ var batchSeeds = []string{
 	`{"value":[{"id":"1","g":{"type":"Point","coordinates":[1,2],"crs":{"type":"name","properties":{"name":"EPSG:4326"}}}}]}`,
 }
 
-// Whatever is sent, the parser does not panic; what it takes is JSON, and can be
-// stored, merged and written again.
+// No input makes the parser panic. Accepted input is JSON that can be stored, merged and written again.
 func FuzzBatch(f *testing.F) {
 	for _, seed := range batchSeeds {
 		f.Add([]byte(seed))

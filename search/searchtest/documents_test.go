@@ -289,7 +289,7 @@ func TestLookupOfAMissingDocumentDoesNotSaySo(t *testing.T) {
 	}
 }
 
-// The requests on documents have words of their own for it.
+// Document requests have their own message for a missing index.
 func TestDocumentsOfAMissingIndexAreNotFound(t *testing.T) {
 	p := newProbe(t, nil)
 	const missing = `{"error":{"code":"","message":"The index 'nope' for service 'searchtest' was not found."}}`
@@ -334,7 +334,7 @@ func TestSelect(t *testing.T) {
 		{"c,c/x", `{"c":{"x":"b","y":null,"n":{"z":"q","w":null}}}`},
 		{"c/x,c", `{"c":{"x":"b","y":null,"n":{"z":"q","w":null}}}`},
 		{"cs", `{"cs":[{"x":null,"y":null,"tags":[],"in":[]},{"x":null,"y":null,"tags":[],"in":[]},{"x":null,"y":2,"tags":[],"in":[]}]}`},
-		{"cs/y", `{"cs":[{"y":null},{"y":2}]}`}, // the element sent as {} is gone
+		{"cs/y", `{"cs":[{"y":null},{"y":2}]}`}, // the element {} is dropped
 	} {
 		t.Run(test.fields, func(t *testing.T) {
 			assert.Equal(t, test.want, p.lookup("1", test.fields))
@@ -361,7 +361,7 @@ func TestSelectMayBeEncodedOnceOrNotAtAll(t *testing.T) {
 	for _, parameter := range []string{"$select=id,c/x", "%24select=id,c%2Fx", "$select=id%2cc/x"} {
 		assert.Equal(t, `{"id":"1","c":{"x":"b"}}`, p.send("GET", "/indexes('types')/docs('1')?"+parameter, "").body)
 	}
-	// The JavaScript client encodes it twice; the service ignores the parameter.
+	// The JavaScript client encodes the parameter twice; the service ignores it.
 	assert.Contains(t, p.send("GET", "/indexes('types')/docs('1')?%2524select=id", "").body, `"ss":[]`)
 }
 
@@ -404,8 +404,7 @@ func TestWritesBecomeVisibleAfterTheLag(t *testing.T) {
 	})
 }
 
-// Documents are stored by the number of the field, which must survive an update
-// of the definition that puts a new field in front.
+// Documents are stored by field number, so an update that inserts a field must not shift them.
 func TestDocumentsSurviveNewFieldsAnywhere(t *testing.T) {
 	p := probe{t, NewServer(nil)}
 	index := func(fields string) string { return `{"name":"types","fields":[` + fields + `]}` }

@@ -32,8 +32,7 @@ func ExampleFaults_Validate() {
 	// faults script: rule 1: is never reached, because rule 0 takes every request that it matches
 }
 
-// The service is sick for half a minute, and slow once in a hundred requests when
-// it is well again.
+// The service fails for half a minute; afterwards one request in a hundred is slow.
 func ExampleFaults() {
 	srv := searchtest.NewServer(nil)
 	defer srv.Close()
@@ -46,8 +45,7 @@ func ExampleFaults() {
 	// Output: 503 {"error":{"code":"","message":"You are sending too many requests. Please try again later."}}
 }
 
-// A capacity that falls under load is set like any other script. There is no
-// burst at the change.
+// Capacity that drops under load is scripted like any other fault. The change allows no burst.
 func ExampleCapacity() {
 	const perHour = 1.0 / 3600
 	hour := searchtest.Duration(time.Hour)

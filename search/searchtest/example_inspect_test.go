@@ -7,8 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// twoHotels is a server to look into: two documents were sent, and one of them
-// changed and then deleted.
+// twoHotels returns a server that received two documents, then a change and a deletion of one of them.
 func twoHotels(opts *searchtest.Options) *searchtest.Server {
 	srv := searchtest.NewServer(opts)
 	_ = srv.CreateIndex(hotels)
@@ -30,7 +29,7 @@ func ExampleServer_Requests() {
 	// 3 getDocument hotels 0 0 404
 }
 
-// With KeepContents the history says what each action was applied with.
+// With KeepContents the history has the content of each action.
 func ExampleServer_Changes() {
 	srv := twoHotels(&searchtest.Options{KeepContents: true})
 	defer srv.Close()

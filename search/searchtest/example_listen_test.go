@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// get asks for a count with the query key and returns the status.
+// get requests a count with the query key and returns the status.
 func get(client *http.Client, url string) (int, error) {
 	req, err := http.NewRequest(http.MethodGet, url+"/indexes('hotels')/docs/$count?api-version=2026-04-01", nil)
 	if err != nil {
@@ -26,8 +26,7 @@ func get(client *http.Client, url string) (int, error) {
 	return resp.StatusCode, resp.Body.Close()
 }
 
-// The service dies and comes back with its documents, without anybody else
-// having to know.
+// The service stops and restarts with its documents at the same address.
 func ExampleServer_StopListening() {
 	srv := searchtest.NewServer(nil)
 	defer srv.Close()
@@ -83,7 +82,7 @@ func ExampleServer_CertPool() {
 	// Output: 200 <nil>
 }
 
-// A server is an http.Handler for whoever brings a listener, or a recorder.
+// A server is an http.Handler for custom listeners and recorders.
 func ExampleServer_ServeHTTP() {
 	srv := searchtest.NewServer(nil)
 	defer srv.Close()
@@ -104,7 +103,7 @@ func ExampleServer_Transport() {
 	// Output: 200 <nil>
 }
 
-// Do makes a server the Transport of azcore's policy.ClientOptions.
+// A server can be the Transport of azcore's policy.ClientOptions.
 func ExampleServer_Do() {
 	srv := searchtest.NewServer(nil)
 	defer srv.Close()

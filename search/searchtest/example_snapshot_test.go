@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// A fixture is written by hand, or taken from a server that was filled before.
+// A fixture is written by hand or captured from a filled server.
 func ExampleServer_Restore() {
 	srv := searchtest.NewServer(nil)
 	defer srv.Close()
@@ -32,7 +32,7 @@ func ExampleServer_Restore() {
 	fmt.Println(srv.IndexNames(), srv.DocumentCount("hotels"))
 	fmt.Println(call(srv, "GET", "/indexes('current')/docs('2')", ""))
 
-	// A mistake changes nothing, and says where it is.
+	// An invalid snapshot changes nothing, and the error has the position.
 	fmt.Println(srv.Restore(strings.NewReader("{\n\t\"indices\": []\n}")))
 	// Output:
 	// [hotels] 2
@@ -73,7 +73,7 @@ func ExampleServer_Snapshot() {
 	// }
 }
 
-// A test that changes much can go back to where it began.
+// A test with many changes can return to its initial state.
 func ExampleServer_Restore_back() {
 	srv := twoHotels(nil)
 	defer srv.Close()
@@ -88,8 +88,7 @@ func ExampleServer_Restore_back() {
 	// 1
 }
 
-// What one program left can be where another begins: "azsearch emulator -seed"
-// reads such a file too.
+// A program can start from another one's snapshot. "azsearch emulator -seed" reads such a file, too.
 func ExampleServer_SnapshotFile() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -130,8 +129,7 @@ func ExampleServer_RestoreFile() {
 	// 200 {"@odata.etag":"\"0x8D84B88FBE40003\"","name":"current","indexes":["hotels"]}
 }
 
-// By default an index may have an analyzer that is not emulated, as long as
-// nothing has to be analyzed.
+// By default an index may name an analyzer that is not emulated, as long as no text needs it.
 func ExampleOptions_strictAnalysis() {
 	const definition = `{"name":"hotels","fields":[
 		{"name":"id","type":"Edm.String","key":true},

@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// call makes one request with the admin key and returns the reply.
+// call sends a request with the admin key and returns the reply.
 func call(srv *searchtest.Server, method, path, body string) (int, string) {
 	req, err := http.NewRequest(method, srv.URL()+path+"?api-version=2026-04-01", strings.NewReader(body))
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// linesOf splits a joined error.
 func linesOf(err error) []string {
 	if err == nil {
 		return nil
@@ -19,8 +18,7 @@ func linesOf(err error) []string {
 	return strings.Split(err.Error(), "\n")
 }
 
-// Each of these rules has one problem. It stands second in its script, behind a
-// rule about something else.
+// Each rule has one problem and follows an unrelated rule in its script.
 func TestRulesThatCanDoNothingAreRefused(t *testing.T) {
 	const second = Duration(time.Second)
 	some := []DocumentFault{{Keys: []string{"a"}}}
@@ -118,7 +116,7 @@ func TestCapacitiesThatCanDoNothingAreRefused(t *testing.T) {
 	}
 }
 
-// What looks like one of the above and is not.
+// These rules resemble the ones above but are valid.
 func TestRulesThatDoSomethingAreTaken(t *testing.T) {
 	const second = Duration(time.Second)
 	some := []DocumentFault{{Keys: []string{"a"}}}
@@ -151,7 +149,7 @@ func TestRulesThatDoSomethingAreTaken(t *testing.T) {
 	assert.NoError(t, new(Faults).Validate())
 }
 
-// A rule is never reached whatever it is about, if the one before is about more.
+// A rule is unreachable if an earlier rule covers all its requests.
 func TestRuleBehindAWiderOneIsRefused(t *testing.T) {
 	narrow := Fault{Operation: OpIndexDocuments, Method: "post", Path: "/a", Index: "a", OverBytes: 10, OverActions: 10, From: 1, After: 1, Status: 503}
 	for _, wide := range []Fault{

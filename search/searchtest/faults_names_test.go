@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The names of what can go wrong are the tags of Faults and the constants beside
-// it. Whatever else writes one down is compared with them here.
+// The names of faults are the tags of Faults and the constants next to it. All other lists of names are compared with
+// them here.
 
 var (
 	commented = regexp.MustCompile(`(?m)^//\t(.*)$`)
-	// reported are the fields that a problem names: bad("cut: …"), with("cut", …).
+	// reported matches the fields that a problem names: bad("cut: …"), with("cut", …).
 	reported = regexp.MustCompile(`(?:bad\("|(?:within|notNegative|among|checkPattern)\(bad, "|\.with\(")([a-z][A-Za-z]*)(?::|")`)
-	// zeroed are the members whose zero stands for something else.
+	// zeroed matches the members whose zero value has another meaning.
 	zeroed   = regexp.MustCompile(`(?m)^\t"([a-zA-Z]+)": +"`)
 	constant = regexp.MustCompile(`(?m)^\t[A-Za-z]+ +(RetryAfterForm|Cut|BodyFault|ResultsFault|SemanticFault) += "([^"]+)"`)
 )
@@ -30,7 +30,7 @@ func source(t *testing.T, name string) string {
 	return string(text)
 }
 
-// scriptNames are the JSON names of a script.
+// scriptNames returns the JSON names of a script.
 func scriptNames() []string {
 	var names []string
 	for _, typ := range []reflect.Type{reflect.TypeFor[Faults](), reflect.TypeFor[Fault](), reflect.TypeFor[DocumentFault](), reflect.TypeFor[Capacity]()} {
@@ -76,7 +76,7 @@ func TestProblemsNameMembersOfAScript(t *testing.T) {
 	}
 }
 
-// A field that the room of faults is not told could be set and would do nothing.
+// A field that internal/faults does not receive would have no effect.
 func TestEveryFieldOfAScriptIsCarriedOut(t *testing.T) {
 	f := Faults{Seed: 1, Capacity: &Capacity{}, Rules: []Fault{{Documents: []DocumentFault{{}}}}}
 	for _, pair := range [][2]any{{&f, f.parsed}, {&f.Rules[0], f.Rules[0].parsed}, {f.Capacity, f.Capacity.parsed}} {

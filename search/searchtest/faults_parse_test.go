@@ -71,8 +71,7 @@ func TestScriptWithMistakesIsRefusedWithAllOfThem(t *testing.T) {
 	}
 }
 
-// In Go zero is what a field has that nobody set. In a script somebody wrote it,
-// and meant it.
+// In Go an unset field is zero. In a script a zero was written on purpose.
 func TestZeroThatWouldMeanTheDefaultIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"rules":[{"status":503,"probability":0}]}`:               "rule 0: probability: 0 would mean always",
@@ -115,7 +114,7 @@ func FuzzParseFaults(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for i := range script.Rules { // waiting is tested elsewhere
+		for i := range script.Rules { // other tests cover waiting
 			rule := &script.Rules[i]
 			rule.Delay, rule.ReplyDelay = min(rule.Delay, 1), min(rule.ReplyDelay, 1)
 		}

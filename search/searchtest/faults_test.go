@@ -28,7 +28,7 @@ func batchOf(n int) string {
 	return `{"value":[` + strings.Join(out, ",") + `]}`
 }
 
-// rules puts rules in force.
+// rules activates rules.
 func (p probe) rules(rules ...Fault) { p.SetFaults(&Faults{Seed: 1, Rules: rules}) }
 
 func TestFaultStatusIsAnsweredInsteadOfCarryingOut(t *testing.T) {
@@ -261,7 +261,7 @@ func TestHiddenLimitsCountWhateverABatchBeginsWith(t *testing.T) {
 func TestRepliesWithoutABodyLeaveTheConnectionWhole(t *testing.T) {
 	p := newProbe(t, nil)
 	for _, fault := range []Fault{{Status: 304}, {Status: 204}, {Operation: OpDeleteIndex, Body: BodyMalformed}, {Operation: OpDeleteIndex, Body: BodyTruncated}} {
-		_ = p.CreateIndex(everyType) // where the one before has deleted it
+		_ = p.CreateIndex(everyType) // where the previous request has deleted it
 		p.rules(fault)
 		a, err := p.try(p.request("DELETE", "/indexes('types')", ""))
 		require.NoError(t, err)
@@ -304,8 +304,8 @@ func TestOneInSoManyRequestsCanBeSlow(t *testing.T) {
 func TestRuleIsInForceForItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProbe(t, nil)
-		time.Sleep(time.Hour) // what counts is when the script was set
-		// statuses is what requests at the seconds 0, 5, 10 … are answered with.
+		time.Sleep(time.Hour) // rule times count from SetFaults
+		// statuses returns the replies' status at the seconds 0, 5, 10 …
 		statuses := func(rules ...Fault) (out []int) {
 			p.rules(rules...)
 			for range 8 {
@@ -325,8 +325,7 @@ func TestRuleIsInForceForItsTime(t *testing.T) {
 	})
 }
 
-// A server and its script may be older than the bubble of a test, in which it is
-// the year 2000.
+// Server and script may be created outside the synctest bubble, in which the year is 2000.
 func TestRuleWithoutATimeIsInForceAtAnyTime(t *testing.T) {
 	old := newProbe(t, &Options{Capacity: &Capacity{DocumentsPerSecond: 2}})
 	old.rules(Fault{Count: 1, Status: 503})

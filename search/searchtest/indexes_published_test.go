@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each of these is published by the vendor, in manuals or in programs of its own.
+// Each definition is published by the vendor, in manuals or programs.
 func TestPublishedDefinitionsAreTaken(t *testing.T) {
 	const vectors = `"vectorSearch":{"algorithms":[{"name":"a","kind":"hnsw"}],"profiles":[{"name":"p","algorithm":"a"}]}`
 	field := func(more string) string {
@@ -19,8 +19,8 @@ func TestPublishedDefinitionsAreTaken(t *testing.T) {
 	put := func(name, version, body string) answered {
 		return p.send(http.MethodPut, "/indexes/"+name+"?api-version="+version, body)
 	}
-	// Without a name, and a vector field without searchable and retrievable: the
-	// second is true up to 2023-11-01, as the memory store of Semantic Kernel has it.
+	// The definition has no name, and its vector field neither searchable nor retrievable. retrievable is true by
+	// default up to 2023-11-01. Semantic Kernel's memory store sends such definitions.
 	for version, retrievable := range map[string]string{"2023-10-01-preview": "true", "2023-11-01": "true", "2024-03-01-preview": "false", "2024-07-01": "false", "2026-10-01": "false"} {
 		name := "v" + strings.ReplaceAll(version, "-", "")
 		a := put(name, version, field(""))
@@ -36,7 +36,7 @@ func TestPublishedDefinitionsAreTaken(t *testing.T) {
 	}
 	assert.Equal(t, http.StatusBadRequest, put("aa", "2026-04-01", field(`,"searchable":false`)).status)
 
-	// Permission filters, where the version has them.
+	// Permission filters in versions that have them.
 	const permissions = `{"permissionFilterOption":"enabled","fields":[{"name":"id","type":"Edm.String","key":true},
 		{"name":"users","type":"Collection(Edm.String)","permissionFilter":"userIds"},{"name":"scope","type":"Edm.String","permissionFilter":"rbacScope","filterable":true}]}`
 	for version, status := range map[string]int{"2025-05-01-preview": 201, "2025-11-01-preview": 201, "2026-10-01": 201, "2026-04-01": 400, "2025-09-01": 400} {

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// caller makes requests to a server, by address and headers.
+// caller sends requests with a base address and headers.
 type caller struct {
 	t   *testing.T
 	srv *Server
 }
 
-// answer is a reply with its body read.
+// answer is a reply with its body.
 type answer struct {
 	status int
 	header http.Header
@@ -58,7 +58,7 @@ func (c caller) call(method, path, body string, headers ...string) answer {
 	return answer{resp.StatusCode, resp.Header, string(reply)}
 }
 
-// want fails the test unless the reply has that status and text in its body.
+// want fails the test unless the reply has this status and its body contains text.
 func (a answer) want(t *testing.T, status int, text string) answer {
 	t.Helper()
 	require.Equal(t, status, a.status, "%s", a.body)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// grown is an index with something of everything that an update may touch.
+// grown is an index with an example of everything that an update may change.
 const grown = `{"name":"grown","fields":[
 	{"name":"id","type":"Edm.String","key":true},
 	{"name":"title","type":"Edm.String","indexAnalyzer":"simple","searchAnalyzer":"stop"},
@@ -96,7 +96,7 @@ func TestUpdatesThatNeedNoRebuildAreMade(t *testing.T) {
 		"no suggester":                 {`"suggesters":[{"name":"sg","sourceFields":["body"]}],`, ``},
 		"a suggester of a new field":   {`"suggesters":[{"name":"sg","sourceFields":["body"]}]`, `"suggesters":[]`}, // replaced below
 		"a new field for the old one":  {`"suggesters":[{"name":"sg","sourceFields":["body"]}]`, `"suggesters":[]`}, // replaced below
-		"no factors any more":          {`,"k1":1.2`, ``},                                                           // they are the defaults
+		"no factors any more":          {`,"k1":1.2`, ``},                                                           // defaults
 		"the defaults of the factors":  {`"k1":1.2`, `"k1":1.2,"b":0.75`},
 		"another list for queries":     {`"kind":"hnsw"`, `"kind":"hnsw","hnswParameters":{"efSearch":700}`},
 		"a profile without fields":     {`{"name":"q","algorithm":"a"}`, `{"name":"r","algorithm":"a"}`},
@@ -143,8 +143,7 @@ func TestUpdatesThatTakeTheIndexOfflineAreAskedFor(t *testing.T) {
 	}
 }
 
-// TestDocumentsSurviveAnUpdate: what is stored keeps its place when fields are
-// added before it, and reads null in them.
+// Added fields precede the stored ones and are null in existing documents.
 func TestDocumentsSurviveAnUpdate(t *testing.T) {
 	c := newCaller(t)
 	c.call("POST", "/indexes", `{"name":"docs","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"c","type":"Edm.ComplexType","fields":[{"name":"x","type":"Edm.String"}]},{"name":"t","type":"Edm.String"}]}`).want(t, 201, "")
@@ -157,8 +156,7 @@ func TestDocumentsSurviveAnUpdate(t *testing.T) {
 	require.Equal(t, `{"new":7,"id":"1","list":[],"t":"text","c":{"y":8,"x":"inner"}}`, c.call("GET", "/indexes('docs')/docs('1')", "", none).body)
 }
 
-// TestRequestsOfTheJavaScriptSDKAreAnswered: the bodies are those that
-// @azure/search-documents 13.0.0 sends.
+// The bodies are those of @azure/search-documents 13.0.0.
 func TestRequestsOfTheJavaScriptSDKAreAnswered(t *testing.T) {
 	c := newCaller(t)
 	const wire = `{"name":"wire","fields":[{"name":"id","type":"Edm.String","key":true,"searchable":false,"filterable":true,"sortable":true,"facetable":false},{"name":"title","type":"Edm.String","searchable":true,"filterable":true,"sortable":true,"facetable":false,"analyzer":"en.lucene"},{"name":"tags","type":"Collection(Edm.String)","searchable":true,"filterable":true,"sortable":false,"facetable":true},{"name":"geo","type":"Edm.GeographyPoint","searchable":false,"filterable":true,"sortable":true,"facetable":false},{"name":"secret","type":"Edm.String","retrievable":false,"searchable":false,"filterable":false,"sortable":false,"facetable":false},{"name":"addr","type":"Edm.ComplexType","fields":[{"name":"city","type":"Edm.String","searchable":true,"filterable":true,"sortable":false,"facetable":false}]}],"suggesters":[{"name":"sg","searchMode":"analyzingInfixMatching","sourceFields":["title"]}]}`
@@ -166,7 +164,7 @@ func TestRequestsOfTheJavaScriptSDKAreAnswered(t *testing.T) {
 	c.call("POST", "/indexes", wire).want(t, 409, "Cannot create index 'wire' because it already exists.")
 	const vectors = `{"name":"wirevec","fields":[{"name":"id","type":"Edm.String","key":true,"searchable":false,"filterable":false,"sortable":false,"facetable":false},{"name":"v","type":"Collection(Edm.Single)","searchable":true,"filterable":false,"sortable":false,"facetable":false,"dimensions":3,"vectorSearchProfile":"p"},{"name":"s","type":"Edm.String","searchable":true,"filterable":true,"sortable":false,"facetable":false,"normalizer":"lowercase"},{"name":"c","type":"Edm.String","searchable":true,"filterable":false,"sortable":false,"facetable":false,"analyzer":"my"}],"scoringProfiles":[{"name":"w","text":{"weights":{"s":5}},"functions":[],"functionAggregation":"sum"}],"analyzers":[{"@odata.type":"#Microsoft.Azure.Search.CustomAnalyzer","name":"my","tokenizer":"standard_v2","tokenFilters":["lowercase"]}],"semantic":{"configurations":[{"name":"sc","prioritizedFields":{"titleField":{"fieldName":"s"},"prioritizedContentFields":[{"fieldName":"c"}],"prioritizedKeywordsFields":[]}}]},"vectorSearch":{"profiles":[{"name":"p","algorithm":"a"}],"algorithms":[{"name":"a","kind":"hnsw","hnswParameters":{"m":4,"metric":"cosine"}},{"name":"e","kind":"exhaustiveKnn","exhaustiveKnnParameters":{"metric":"euclidean"}}],"compressions":[{"name":"sq","kind":"scalarQuantization"}]}}`
 	c.call("POST", "/indexes", vectors).want(t, 201, `"name":"wirevec"`)
-	// An index that was got, with null for what the SDK does not model, is put back.
+	// An index that was read is put back with null for members that the SDK does not model.
 	c.call("PUT", "/indexes('wire')", strings.ReplaceAll(wire, `"facetable":false`, `"facetable":false,"analyzer":null,"synonymMaps":[]`), "Prefer: return=representation").
 		want(t, 400, "two properties named 'analyzer'")
 	c.call("PUT", "/indexes('wire')", strings.ReplaceAll(wire, `"sortable":true`, `"sortable":true,"synonymMaps":[],"normalizer":null,"dimensions":null`), "Prefer: return=representation").

@@ -74,7 +74,7 @@ func TestDocumentKeysComeInTheOrderOfWriting(t *testing.T) {
 	assert.Nil(t, p.DocumentKeys("none"))
 }
 
-// BenchmarkDocumentKeys is what the page of the emulator asks for at every look.
+// BenchmarkDocumentKeys measures the call that the emulator's page makes at every refresh.
 func BenchmarkDocumentKeys(b *testing.B) {
 	const documents = 300_000
 	srv := NewServer(nil)
@@ -135,7 +135,7 @@ func TestIndexDefinitionIsTheOneInForce(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// withoutAnnotations removes the members of an object that begin with @.
+// withoutAnnotations removes members that begin with @.
 func withoutAnnotations(t *testing.T, body string) string {
 	t.Helper()
 	var members map[string]json.RawMessage
@@ -191,8 +191,8 @@ func TestHistoryTellsEveryActionOnAKey(t *testing.T) {
 	assert.Empty(t, p.History("types", "3"))
 }
 
-// This is what a test needs that compares what it sent, in its order, with what
-// the index did: which of two sendings came through, when, and with what.
+// Tests compare the order of requests with the order of the index's decisions: which of two actions was applied,
+// when, and with what content.
 func TestChangesTellWhatWasSentAndWhenItWasDecided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProbe(t, &Options{KeepContents: true})
@@ -246,7 +246,7 @@ func TestContentsAreKeptOnlyIfAskedFor(t *testing.T) {
 	assert.Equal(t, `{"id":"3"}`, string(got[1].Document))
 }
 
-// A definition may have grown since.
+// The definition may have new fields.
 func TestContentsAreReadByTheDefinitionOfToday(t *testing.T) {
 	p := newProbe(t, &Options{KeepContents: true})
 	p.indexed(`{"id":"1","s":"a"}`)
@@ -275,7 +275,7 @@ func TestLogNamesNoKeysOfAnyKind(t *testing.T) {
 	}
 }
 
-// Run with -race: everything at once, on two indexes, one of them changing.
+// With -race: all operations run concurrently on two indexes, one of which changes.
 func TestServerConcurrentSafe(t *testing.T) {
 	p := newProbe(t, &Options{KeepChanges: 100, KeepRequests: 10})
 	require.NoError(t, p.CreateIndex(strings.Replace(everyType, `"types"`, `"other"`, 1)))

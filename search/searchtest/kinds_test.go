@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the recordings do not show of the kinds that indexers and knowledge bases
-// bring with them. The rest is in recordings/*-indexers.
+// These tests cover what recordings/*-indexers do not show of the definitions of indexers and knowledge bases.
 
 const (
 	blobSource = `{"name":"blobs","type":"azureblob","credentials":{"connectionString":"AccountKey=secret"},"container":{"name":"c"}}`
@@ -85,7 +84,7 @@ func TestSecretsAreNotGivenBack(t *testing.T) {
 	}
 	assert.Contains(t, p.send(http.MethodGet, "/knowledgebases('kb')", "").body, `"models":[{"kind":"azureOpenAI","azureOpenAIParameters":{"apiKey":"<redacted>","deploymentId":"d"}}]`)
 
-	// An update without the connection string leaves it.
+	// An update without the connection string keeps it.
 	for _, credentials := range []string{`{}`, `{"connectionString":null}`, `{"connectionString":"<unchanged>"}`} {
 		body := strings.Replace(blobSource, `{"connectionString":"AccountKey=secret"}`, credentials, 1)
 		require.Equal(t, http.StatusOK, p.send(http.MethodPut, "/datasources('blobs')", body).status, credentials)
@@ -110,7 +109,7 @@ func TestARunOfAnIndexerFailsInItsStatusAMomentLater(t *testing.T) {
 		assert.Contains(t, status(), `"statusCode":501`)
 		assert.NotContains(t, status(), "metrics")
 
-		// An update keeps the history, and there is an end to it.
+		// An update keeps the history, whose length is limited.
 		require.Equal(t, http.StatusOK, p.send(http.MethodPut, "/indexers('x')", blobIndex).status)
 		for range 50 {
 			assert.Equal(t, http.StatusNoContent, p.send(http.MethodPost, "/indexers/x/reset", "").status)

@@ -26,7 +26,7 @@ func TestAnInterceptorOfAListenerSeesThatTheClientHasGone(t *testing.T) {
 	}()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL()+"/indexes('x')/docs/search.index", strings.NewReader(`{"value":[]}`))
 	require.NoError(t, err)
-	_, err = http.DefaultClient.Do(request) //nolint:bodyclose // there is none
+	_, err = http.DefaultClient.Do(request) //nolint:bodyclose // there is no body
 	require.ErrorIs(t, err, context.Canceled)
 	<-gone
 	require.NoError(t, s.Close())

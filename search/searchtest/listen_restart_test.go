@@ -16,14 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// keepingClient is a client over the network that keeps its connections.
+// keepingClient is a network client that keeps its connections.
 func keepingClient(t testing.TB, p probe) *http.Client {
 	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: p.CertPool(), MinVersion: tls.VersionTLS12}}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport, Timeout: 10 * time.Second}
 }
 
-// uploadTo sends one document to the address and returns the status.
+// uploadTo sends one document to url and returns the status.
 func (p probe) uploadTo(client *http.Client, url, key string) (int, error) {
 	req := p.request("POST", indexPath, `{"value":[{"id":"`+key+`"}]}`)
 	req.URL.Host = strings.TrimPrefix(strings.TrimPrefix(url, "http://"), "https://")
@@ -37,14 +37,13 @@ func (p probe) uploadTo(client *http.Client, url, key string) (int, error) {
 	return resp.StatusCode, err
 }
 
-// restartable runs a test over plain HTTP and over TLS; listen listens on the
-// address of the first time again.
+// restartable runs a test over plain HTTP and over TLS. listen listens on the first address again.
 func restartable(t *testing.T, test func(t *testing.T, p probe, listen func())) {
 	for name, start := range map[string]func(*Server, string) error{"plain": (*Server).Listen, "tls": (*Server).ListenTLS} {
 		t.Run(name, func(t *testing.T) {
 			p := newProbe(t, nil)
 			defer func() {
-				assert.NoError(t, p.StopListening()) // Close would be kind to connections of HTTP/2
+				assert.NoError(t, p.StopListening()) // Close would close HTTP/2 connections gracefully
 				assert.NoError(t, p.Close())
 			}()
 			addr := "127.0.0.1:0"
@@ -110,7 +109,7 @@ func TestServerThatStoppedListeningComesBackAsItWas(t *testing.T) {
 			require.Equal(t, 200, status)
 			p.rules(Fault{Operation: OpIndexDocuments, Status: 503, After: 1})
 			require.NoError(t, p.StopListening())
-			client.CloseIdleConnections() // or it may try one that it has not seen die
+			client.CloseIdleConnections() // or it may use a connection whose end it has not seen
 			listen()
 			require.Equal(t, url, p.URL())
 			status, err = p.uploadTo(client, url, "a")
@@ -158,8 +157,7 @@ func TestCertificateIsOfTheHostThatIsListenedOn(t *testing.T) {
 	assert.Error(t, first.VerifyHostname("127.0.0.2"))
 }
 
-// Whatever is under way when the listener dies, what was answered is there, and
-// clients that try again get everything in once it is back.
+// Documents confirmed before the listener stopped are present, and clients that retry complete after its restart.
 func TestListenerDiesAndComesBackUnderLoadConcurrentSafe(t *testing.T) {
 	restartable(t, func(t *testing.T, p probe, listen func()) {
 		url := p.URL()
@@ -173,7 +171,7 @@ func TestListenerDiesAndComesBackUnderLoadConcurrentSafe(t *testing.T) {
 					status, err := p.uploadTo(client, url, fmt.Sprintf("%d-%d", worker, i))
 					if err != nil {
 						failed.Add(1)
-						time.Sleep(time.Millisecond) // it is down: do not use the ports up
+						time.Sleep(time.Millisecond) // saves ports while the listener is down
 						continue
 					}
 					assert.Equal(t, 200, status)
@@ -193,7 +191,7 @@ func TestListenerDiesAndComesBackUnderLoadConcurrentSafe(t *testing.T) {
 			}
 			before := failed.Load()
 			require.NoError(t, p.StopListening())
-			// On a busy machine the workers may be through before it is stopped.
+			// On a busy machine the workers may finish before the listener stops.
 			for failed.Load() < before+workers && answered.Load() < workers*each {
 				time.Sleep(time.Millisecond)
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// overNetwork makes one request with a client of its own.
+// overNetwork sends one request with a new client.
 func overNetwork(t *testing.T, p probe, method, path, body string) (answered, error) {
 	t.Helper()
 	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: p.CertPool(), MinVersion: tls.VersionTLS12}}
@@ -139,8 +139,7 @@ func TestCloseWaitsForRequestsAndFreesThePort(t *testing.T) {
 	_ = l.Close()
 }
 
-// A request that waits for something must not keep the server from closing, and
-// must have ended when it is closed.
+// Close does not wait for a request that waits, and the request has ended when Close returns.
 func TestCloseBreaksRequestsThatTakeTooLong(t *testing.T) {
 	p := newProbe(t, nil)
 	require.NoError(t, p.Listen("127.0.0.1:0"))
@@ -149,13 +148,13 @@ func TestCloseBreaksRequestsThatTakeTooLong(t *testing.T) {
 	p.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		close(entered)
 		defer close(left)
-		defer time.Sleep(20 * time.Millisecond) // so that not waiting for it would show
+		defer time.Sleep(20 * time.Millisecond) // makes it visible if Close does not wait
 		return next(r)
 	})
 	p.rules(Fault{Delay: Duration(time.Hour)})
 	done := make(chan error, 1)
 	url, client := p.URL(), keepingClient(t, p)
-	client.Timeout = 0 // it is not the client that gives up
+	client.Timeout = 0 // so that the client does not give up
 	go func() {
 		_, err := p.uploadTo(client, url, "1")
 		done <- err

@@ -21,7 +21,6 @@ const modelIndex = `{"name":"types","fields":[
 		{"name":"n","type":"Edm.ComplexType","fields":[{"name":"z","type":"Edm.Int32"},{"name":"w","type":"Edm.String"}]}]},
 	{"name":"cs","type":"Collection(Edm.ComplexType)","fields":[{"name":"x","type":"Edm.String"},{"name":"y","type":"Edm.Int32"}]}]}`
 
-// object is a JSON object of the model.
 type modelObject = map[string]any
 
 var modelWord = rapid.SampledFrom([]string{"", "a", "ü", "\U0001f600", `"\`, "\x01"})
@@ -76,7 +75,7 @@ func drawDocument(t *rapid.T) modelObject {
 	})
 }
 
-// modelMerge is the rule of merging, said as simply as it can be.
+// modelMerge is the rule of merging in its simplest form.
 func modelMerge(old, change modelObject) modelObject {
 	out := modelObject{}
 	for name, v := range old {
@@ -97,7 +96,7 @@ func modelMerge(old, change modelObject) modelObject {
 	return out
 }
 
-// modelFill writes the document the way a lookup shows it.
+// modelFill formats a document as a lookup shows it.
 func modelFill(doc modelObject) modelObject {
 	fill := func(in any, names ...string) any {
 		o, ok := in.(modelObject)
@@ -131,8 +130,7 @@ func modelFill(doc modelObject) modelObject {
 	return out
 }
 
-// Random actions in random batches leave the emulator with what a map of maps
-// would hold, and answer what that says.
+// After random actions in random batches the emulator's documents and replies equal those of a map of maps.
 func TestDocumentsAgreeWithTheModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := probe{t, NewServer(nil)}

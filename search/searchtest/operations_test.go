@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/routing"
 )
 
-// A new operation is one file: its handler and its registration.
+// A new operation is one file with its handler and its registration.
 func TestARegisteredOperationIsRoutedCheckedAndScripted(t *testing.T) {
 	const echo Operation = "echo"
 	known, answered := operations, handlers

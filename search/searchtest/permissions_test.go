@@ -30,12 +30,12 @@ const securedDocuments = `{"value":[
 	{"id":"scope","title":"plan scope","scope":"/c/1"},
 	{"id":"nobody","title":"plan nobody"}]}`
 
-// jwt is a token with claims.
+// jwt returns a token with claims.
 func jwt(claims string) string {
 	return "e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".x"
 }
 
-// newSecured is a service with an index of permission filters, for bearer tokens too.
+// newSecured is a service with an index of permission filters that also accepts bearer tokens.
 func newSecured(t *testing.T, resolve func(string) (string, []string, []string, error)) probe {
 	p := newProbe(t, &Options{Reader: resolve, Token: func(string) bool { return true }})
 	require.Equal(t, http.StatusCreated, p.send(http.MethodPost, "/indexes?api-version=2026-10-01", secured).status)
@@ -43,7 +43,7 @@ func newSecured(t *testing.T, resolve func(string) (string, []string, []string, 
 	return p
 }
 
-// as sends a request with headers, and the admin key unless they authorize it.
+// as sends a request with headers, and with the admin key unless the headers authorize it.
 func (p probe) as(headers map[string]string, method, path, body string) answered {
 	p.Helper()
 	if !strings.Contains(path, "api-version=") {
@@ -66,7 +66,7 @@ func (p probe) as(headers map[string]string, method, path, body string) answered
 	return answered{resp.StatusCode, resp.Header, string(reply)}
 }
 
-// keysOf are the keys in a reply, in alphabetical order.
+// keysOf returns the keys in a reply in alphabetical order.
 func keysOf(t *testing.T, a answered) []string {
 	t.Helper()
 	require.Equal(t, http.StatusOK, a.status, a.body)
@@ -116,10 +116,10 @@ func TestResultsAreTrimmedByThePermissionsOfTheirReader(t *testing.T) {
 				assert.Equal(t, seen, strings.Contains(completed, `"plan `+key+`"`), "%s in %s", key, completed)
 				assert.Equal(t, map[bool]int{true: 200, false: 404}[seen], p.as(test.headers, "GET", "/indexes/secured/docs/"+key, "").status, key)
 			}
-			// The client's own filter narrows it, and cannot widen it.
+			// The client's own filter can only narrow the result.
 			assert.Equal(t, []string{"open"}, keysOf(t, p.as(test.headers, "POST", "/indexes/secured/docs/search", `{"filter":"id eq 'open' or id eq 'nothing'"}`)))
 			assert.Equal(t, test.want, keysOf(t, p.as(test.headers, "POST", "/indexes/secured/docs/search", `{"filter":"true or id eq 'alice'"}`)))
-			// Counts and statistics are whole.
+			// Counts and statistics cover all documents.
 			assert.Contains(t, p.as(test.headers, "GET", "/indexes/secured/docs/$count", "").body, "5")
 		})
 	}
@@ -147,7 +147,7 @@ func TestOnlyEnabledPermissionFiltersTrim(t *testing.T) {
 	require.Equal(t, http.StatusOK, p.send(http.MethodPut, "/indexes/secured?api-version=2026-10-01", strings.Replace(secured, `"enabled"`, `"disabled"`, 1)).status)
 	assert.Len(t, keysOf(t, p.as(nil, "POST", "/indexes/secured/docs/search", `{}`)), 5)
 	require.Equal(t, http.StatusOK, p.send(http.MethodPut, "/indexes/secured?api-version=2026-10-01", secured).status)
-	// A version without them knows no token, and trims.
+	// A version without permission filters ignores the token and still removes restricted documents.
 	for _, path := range []string{"/indexes/secured/docs/search?api-version=2026-04-01", "/indexes/secured/docs/search?api-version=2024-07-01"} {
 		assert.Equal(t, []string{"open"}, keysOf(t, p.as(token(`{"oid":"alice"}`), "POST", path, `{}`)))
 	}

@@ -49,13 +49,13 @@ const everyType = `{"name":"types","fields":[
 	"vectorSearch":{"algorithms":[{"name":"a","kind":"hnsw"},{"name":"h","kind":"hnsw","hnswParameters":{"metric":"hamming"}}],
 		"profiles":[{"name":"p","algorithm":"a"},{"name":"bits","algorithm":"h"}]}}`
 
-// probe makes requests to a server and fails the test if there is no reply.
+// probe sends requests to a server and fails the test if there is no reply.
 type probe struct {
 	testing.TB
 	*Server
 }
 
-// answered is a reply that was read.
+// answered is a reply with its body.
 type answered struct {
 	status int
 	header http.Header
@@ -65,7 +65,7 @@ type answered struct {
 // message is the message of an error body.
 func (a answered) message() string { return reply.MessageOf([]byte(a.body)) }
 
-// statuses are the per-document statuses of a reply to a batch.
+// statuses returns the per-document statuses of a reply to a batch.
 func (a answered) statuses(t testing.TB) []int {
 	var v struct {
 		Value []struct{ StatusCode int }
@@ -85,8 +85,7 @@ func newProbe(t testing.TB, opts *Options) probe {
 	return p
 }
 
-// request builds a request; headers are name, value pairs over the defaults, and
-// an empty value removes one.
+// request builds a request; headers are name, value pairs over the defaults, and an empty value removes one.
 func (p probe) request(method, path, body string, headers ...string) *http.Request {
 	p.Helper()
 	if !strings.Contains(path, "api-version") {
@@ -149,7 +148,7 @@ func (p probe) indexed(actions ...string) {
 	require.Equal(p, http.StatusOK, a.status, a.body)
 }
 
-// lookup reads fields of a document as the service answers them.
+// lookup returns fields of a document as the service writes them.
 func (p probe) lookup(key, fields string) string {
 	p.Helper()
 	path := "/indexes('types')/docs('" + key + "')"
@@ -161,7 +160,7 @@ func (p probe) lookup(key, fields string) string {
 	return a.body
 }
 
-// count reads the number of documents without its byte order mark.
+// count returns the number of documents as text, without the byte order mark.
 func (p probe) count() string {
 	p.Helper()
 	return strings.TrimPrefix(p.send(http.MethodGet, "/indexes('types')/docs/$count", "").body, "\ufeff")

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// BenchmarkQueries measures searches of 100 000 documents through the in-process
-// transport, from the bytes of the request to the bytes of the reply, once the
-// first search of each kind has made what it needs.
+// BenchmarkQueries measures searches of 100 000 documents through the in-process transport, from the bytes of the
+// request to those of the reply. Caches are filled by a first search of each kind.
 func BenchmarkQueries(b *testing.B) {
 	const documents = 100_000
 	s := NewServer(&Options{KeepChanges: -1, KeepRequests: -1, MaxBatchActions: -1, MaxBatchBytes: -1})
@@ -53,7 +52,7 @@ func BenchmarkQueries(b *testing.B) {
 		{"autocomplete", "search.post.autocomplete", `{"search":"grand ho","suggesterName":"sg"}`},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			send(b, c.path, c.body) // makes what it needs
+			send(b, c.path, c.body) // fills the caches
 			b.ReportAllocs()
 			for b.Loop() {
 				send(b, c.path, c.body)
@@ -76,7 +75,7 @@ const hotelsIndex = `{"name":"hotels","fields":[
 		{"name":"type","type":"Edm.String"},{"name":"rate","type":"Edm.Double"}]}],
 	"suggesters":[{"name":"sg","searchMode":"analyzingInfixMatching","sourceFields":["name"]}]}`
 
-// hotelDocument makes the document of a number, always the same.
+// hotelDocument returns document n.
 func hotelDocument(n int) string {
 	pick := func(salt int, of ...string) string {
 		return of[(uint32(n)*2654435761+uint32(salt)*40503)>>7%uint32(len(of))]

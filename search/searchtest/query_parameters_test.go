@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestTypedTextNeedsASuggester has the two refusals of the service: OData cannot
-// read a body without what it must have, and the service itself refuses the rest.
+// Two refusals exist: OData cannot read a body without its required parameters, and the service refuses the rest.
 func TestTypedTextNeedsASuggester(t *testing.T) {
 	const (
 		unknown = "Cannot find fields enabled for suggestions. Please provide a value for 'suggesterName' in the query.\r\nParameter name: suggestions"
@@ -33,7 +32,7 @@ func TestTypedTextNeedsASuggester(t *testing.T) {
 	}
 }
 
-// TestNewerVersionsGiveSomeRefusalsCodes has what users of the service report.
+// The codes are those that users of the service report.
 func TestNewerVersionsGiveSomeRefusalsCodes(t *testing.T) {
 	p := newProbe(t, nil)
 	defer p.Close()

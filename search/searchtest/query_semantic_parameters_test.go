@@ -75,7 +75,7 @@ func TestPassagesHaveALengthInTheVersionsThatKnowIt(t *testing.T) {
 	}
 }
 
-// What only previews have is unknown to other versions, and named in previews.
+// Other versions call a parameter of previews unknown; previews accept its name.
 func TestSemanticParametersOfPreviewsAreNamed(t *testing.T) {
 	p := semanticProbe(t)
 	for name, value := range map[string]string{"queryLanguage": "en-us", "speller": "lexicon", "queryRewrites": "generative|count-3", "semanticFields": "body"} {

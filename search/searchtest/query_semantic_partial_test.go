@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A semantic query whose ranking fails has what there is without it.
+// If ranking fails, the query returns its results without ranking.
 func TestRankingCanFail(t *testing.T) {
 	p := semanticProbe(t)
 	const query = `{"search":"cloud","queryType":"semantic","semanticQuery":"is it rain?","answers":"extractive","captions":"extractive","select":"id"`
@@ -36,7 +36,7 @@ func TestRankingCanFail(t *testing.T) {
 	assert.Contains(t, a.body, "<em>Rain </em>falls")
 }
 
-// TestFaultsOfRankingCountSemanticQueries, and nothing else.
+// Other queries do not count.
 func TestFaultsOfRankingCountSemanticQueries(t *testing.T) {
 	p := semanticProbe(t)
 	p.SetFaults(&Faults{Rules: []Fault{{Semantic: SemanticTransient, Count: 2}}})

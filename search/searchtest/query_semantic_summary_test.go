@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
-// caption is the one caption of the one document of a probe.
+// caption returns the only caption of the only document.
 func (p probe) caption(query, settings string) semanticText {
 	p.Helper()
 	r := p.semantic(`{"semanticQuery":` + string(reply.AppendString(nil, query)) + `,"captions":"extractive` + settings + `"}`)
@@ -23,7 +23,7 @@ func (p probe) caption(query, settings string) semanticText {
 	return r.Value[0].Captions[0]
 }
 
-// document is a document of the index articles.
+// semanticDocument returns a document of the index articles.
 func semanticDocument(title, body, notes string, tags ...string) string {
 	for i, tag := range tags {
 		tags[i] = string(reply.AppendString(nil, tag))
@@ -68,7 +68,7 @@ func TestTagsAndMarksOfCaptionsCanBeChosen(t *testing.T) {
 	assert.Equal(t, semanticText{Text: "The pool."}, p.caption("pool", "|highlight-false"))
 }
 
-// A long text is captioned by the sentences that have most of the words.
+// The caption of a long text consists of the sentences with most query words.
 func TestCaptionsAreTheBestPartOfALongText(t *testing.T) {
 	filler := strings.Repeat("Nothing to see in here at all. ", 30)
 	p := semanticProbe(t, semanticDocument("", "", filler+"A pool it is. With a sauna, too. "+filler+"The pool again. "))
@@ -96,7 +96,7 @@ func TestCaptionsHaveAsManyCharactersAsWereAskedFor(t *testing.T) {
 		23:   "Ein Pool, tief und blau",
 		22:   "Ein Pool, tief und",
 		8:    "Ein Pool",
-		7:    "Überall", // no passage of that length has the word, and this is the first
+		7:    "Überall", // the first passage, because none of this length has the word
 		3:    "Übe",
 	} {
 		assert.Equal(t, want, p.caption("pool", fmt.Sprintf("|maxcharlength-%d", n)).Text, n)
@@ -106,7 +106,7 @@ func TestCaptionsHaveAsManyCharactersAsWereAskedFor(t *testing.T) {
 	assert.Contains(t, r.Value[0].Captions[0].Text, "Schluss.")
 }
 
-// What the service's documentation says of the size of its input.
+// The limit is that of the service's documentation.
 func TestOnlySoMuchOfADocumentIsRead(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x ", n) }
 	for name, test := range map[string]struct {
@@ -129,9 +129,8 @@ func TestOnlySoMuchOfADocumentIsRead(t *testing.T) {
 	}
 }
 
-// Whatever the documents and the query are: scores are in bounds, in order, and
-// more of the words is more; captions are parts of what was read, with nothing
-// changed by the marks but the marks.
+// For any documents and query: scores are bounded and ordered, more matching words score higher, and captions are
+// parts of the read text that differ only by highlight marks.
 func TestSemanticRankingKeepsItsPromises(t *testing.T) {
 	word := rapid.SampledFrom([]string{"pool", "Spa", "sauna", "the", "is", "grün", "雾", "e.g.", "U.S.A.", "a,b", "(roof)", "-", "…", "deep.", "wide!", "12.5", "pool-side"})
 	text := rapid.Custom(func(t *rapid.T) string {
@@ -177,8 +176,7 @@ func TestSemanticRankingKeepsItsPromises(t *testing.T) {
 	})
 }
 
-// TestWordsThatOverlapAreCaptionedInPieces: those of shingles end where later ones
-// end too.
+// Tokens of shingles can end where later tokens end, too.
 func TestWordsThatOverlapAreCaptionedInPieces(t *testing.T) {
 	p := probe{t, NewServer(&Options{SemanticStandIn: true})}
 	require.NoError(t, p.CreateIndex(`{"name":"articles","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"body","type":"Edm.String","analyzer":"shingled"}],
@@ -199,7 +197,7 @@ func TestWordsThatOverlapAreCaptionedInPieces(t *testing.T) {
 	}
 }
 
-// TestEachValueIsAnalyzedByItself: a keyword is a whole value, not all of them.
+// A keyword is one whole value, not all values together.
 func TestEachValueIsAnalyzedByItself(t *testing.T) {
 	p := probe{t, NewServer(&Options{SemanticStandIn: true})}
 	require.NoError(t, p.CreateIndex(`{"name":"articles","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"tags","type":"Collection(Edm.String)","analyzer":"keyword"}],

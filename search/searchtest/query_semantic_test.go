@@ -29,7 +29,7 @@ const articles = `{"name":"articles","fields":[
 		{"name":"plain","rankingOrder":"RerankerScore","prioritizedFields":{"prioritizedContentFields":[{"fieldName":"body"}]}}]},
 	"vectorSearch":{"algorithms":[{"name":"a","kind":"hnsw"}],"profiles":[{"name":"p","algorithm":"a"}]}}`
 
-// semanticProbe has the index articles and documents about the weather.
+// semanticProbe has the index articles with documents about the weather.
 func semanticProbe(t testing.TB, documents ...string) probe {
 	p := probe{TB: t, Server: NewServer(&Options{SemanticStandIn: true})}
 	require.NoError(t, p.CreateIndex(articles))
@@ -46,7 +46,7 @@ func semanticProbe(t testing.TB, documents ...string) probe {
 	return p
 }
 
-// semanticReply is what tests look at in a reply.
+// semanticReply has the parts of a reply that tests check.
 type semanticReply struct {
 	Count   int              `json:"@odata.count"`
 	Answers []semanticText   `json:"@search.answers"`
@@ -90,7 +90,7 @@ func (r semanticReply) ids() string {
 	return strings.Join(ids, " ")
 }
 
-// The members and their order are those of replies that were recorded.
+// Members and their order are those of recorded replies.
 func TestSemanticRepliesHaveTheShapeOfTheService(t *testing.T) {
 	p := semanticProbe(t)
 	a := p.articles(`{"search":"how do clouds form","queryType":"semantic","answers":"extractive","captions":"extractive|highlight-True","select":"id","count":true,"facets":["year"],"top":2}`)
@@ -155,8 +155,7 @@ func TestEqualsKeepTheOrderOfTheirScores(t *testing.T) {
 	assert.Equal(t, *r.Value[0].Reranked, *r.Value[2].Reranked)
 }
 
-// Words are what the analyzers of the fields make of them, small words and those
-// that come again aside.
+// Words are the tokens of the fields' analyzers, without stop words and duplicates.
 func TestWordsAreThoseOfTheFields(t *testing.T) {
 	p := semanticProbe(t, `{"id":"stem","body":"clouds forming"}`, `{"id":"exact","notes":"clouds forming"}`)
 	for query, want := range map[string]string{
@@ -179,11 +178,11 @@ func TestOnlySmallWordsAreWordsAllTheSame(t *testing.T) {
 	assert.Equal(t, 4.0, *p.semantic(`{"search":"the who","queryType":"semantic"}`).Value[0].Reranked)
 }
 
-// The first 50 results are ranked; what is behind them follows as it was.
+// Only the first 50 results are ranked; the others keep their order.
 func TestFiftyResultsAreRanked(t *testing.T) {
 	var documents []string
 	for i := range 60 {
-		// The fewer words, the higher is the score; the last of the 50 has both words.
+		// Shorter texts score higher; the last of the 50 has both words.
 		body := "pool" + strings.Repeat(" x", i)
 		if i == 49 || i == 55 {
 			body += " spa"
@@ -293,7 +292,7 @@ func TestAnswersAreForQuestions(t *testing.T) {
 		"雾？ fog？":                        0, // no document has the other word
 		"clouds form":                    0,
 		"show fog":                       0,
-		"how do purple clouds dance far": 0, // too few of the words
+		"how do purple clouds dance far": 0, // too few of the words match
 	} {
 		r := p.semantic(`{"search":"fog clouds","queryType":"semantic","semanticQuery":"` + query + `","answers":"extractive"}`)
 		assert.Len(t, r.Answers, want, query)
@@ -358,8 +357,7 @@ func TestFieldsThatAreNotAnalyzedAreNamed(t *testing.T) {
 	assert.Contains(t, a.message(), "en.microsoft")
 }
 
-// Microsoft's demonstration of retrieval has the page as the title, which is only
-// filterable.
+// In Microsoft's retrieval demo the title is the page name, which is only filterable.
 func TestFieldsThatAreNotSearchableAreReadForSemanticRanking(t *testing.T) {
 	p := probe{TB: t, Server: NewServer(&Options{SemanticStandIn: true})}
 	require.NoError(t, p.CreateIndex(`{"name":"articles","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"body","type":"Edm.String","analyzer":"en.lucene"},

@@ -16,8 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hits are the keys of the documents in a reply, in their order, with a space
-// between them.
+// hits returns the keys of the documents in a reply, in order, separated by spaces.
 func (a answered) hits(t testing.TB) string {
 	t.Helper()
 	var v struct{ Value []struct{ ID string } }
@@ -36,7 +35,7 @@ func (p probe) query(body string) answered {
 	return p.send(http.MethodPost, "/indexes('types')/docs/search.post.search", body)
 }
 
-// library is an index with a few documents that differ in everything.
+// library is an index whose documents differ in every field.
 func library(t testing.TB) probe {
 	p := newProbe(t, nil)
 	p.indexed(
@@ -151,8 +150,7 @@ func TestSearchesSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestParametersThatAVersionLacksAreRefused: some of the versions that lack one are
-// newer than those that have it.
+// Some versions that lack a parameter are newer than versions that have it.
 func TestParametersThatAVersionLacksAreRefused(t *testing.T) {
 	p := library(t)
 	const near = `{"kind":"vector","vector":[1,0,0],"fields":"v"`
@@ -194,7 +192,7 @@ func TestWhatSearchesCannotDoIsNamed(t *testing.T) {
 		assert.Equal(t, http.StatusNotImplemented, a.status, a.body)
 		assert.Contains(t, a.message(), "searchtest does not emulate")
 	}
-	// A version that lacks it calls it unknown, however new it is.
+	// A version without the parameter calls it unknown, however new the version is.
 	a := p.query(`{"vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","filterOverride":"b"}]}`)
 	assert.Equal(t, http.StatusBadRequest, a.status, a.body)
 	assert.Contains(t, a.message(), "The property 'filterOverride' does not exist")
@@ -247,7 +245,7 @@ func TestAGetAsksWhatAPostAsks(t *testing.T) {
 		`{"@search.score":0.62191015,"@search.highlights":{"s":["[red] apple"]},"id":"1","s":"red apple"}]}`, get.body)
 }
 
-// TestAGetIsRefusedWhatItCannotSay, rather than answered as if it had not said it.
+// A GET that omits these parameters is refused, not answered with defaults.
 func TestAGetIsRefusedWhatItCannotSay(t *testing.T) {
 	p := library(t)
 	for query, reason := range map[string]string{
@@ -265,8 +263,7 @@ func TestAGetIsRefusedWhatItCannotSay(t *testing.T) {
 	assert.Contains(t, a.message(), "its name there is '$select'")
 }
 
-// TestMetricsStandTogether: those of one field are entries of one list, as
-// recorded with 2025-11-01-preview. Versions that are no previews have none.
+// Metrics of one field are entries of one list, as recorded with 2025-11-01-preview. Stable versions have none.
 func TestMetricsStandTogether(t *testing.T) {
 	p := library(t)
 	const path, body = "/indexes('types')/docs/search.post.search?api-version=", `{"facets":["d,metric:sum","i","d,metric:min, default:0","ss, metric:cardinality, precisionThreshold: 10","l,metric:max"],"top":0}`
@@ -282,8 +279,7 @@ func TestMetricsStandTogether(t *testing.T) {
 	}
 }
 
-// TestOversamplingIsForWhatIsRankedAgain: it looks at more neighbors of compressed
-// vectors, and here none are compressed.
+// Oversampling reads more neighbors of compressed vectors; the emulator compresses none.
 func TestOversamplingIsForWhatIsRankedAgain(t *testing.T) {
 	p := newProbe(t, nil)
 	for n, test := range []struct {
@@ -305,7 +301,7 @@ func TestOversamplingIsForWhatIsRankedAgain(t *testing.T) {
 	}
 }
 
-// TestContinuationsAreText, even where the request was not.
+// This also holds for requests whose parameters were not strings.
 func TestContinuationsAreText(t *testing.T) {
 	p := newProbe(t, nil)
 	for n := range 51 {
@@ -317,7 +313,7 @@ func TestContinuationsAreText(t *testing.T) {
 	assert.True(t, utf8.ValidString(a.body))
 }
 
-// A keyword takes in the white space that no sentence has.
+// A keyword token includes white space that is not part of a sentence.
 func TestMarksStayInsideTheirSentence(t *testing.T) {
 	p := newProbe(t, nil)
 	require.NoError(t, p.CreateIndex(`{"name":"words","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"kw","type":"Edm.String","analyzer":"keyword"}]}`))
@@ -328,7 +324,7 @@ func TestMarksStayInsideTheirSentence(t *testing.T) {
 	assert.Contains(t, a.body, `<em>lead.`)
 }
 
-// TestMarksGoOnInTheNextSentence where tokens overlap across the end of one.
+// Tokens overlap across the end of a sentence.
 func TestMarksGoOnInTheNextSentence(t *testing.T) {
 	p := newProbe(t, nil)
 	require.NoError(t, p.CreateIndex(`{"name":"grams","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"s","type":"Edm.String","analyzer":"grams"}],
@@ -426,8 +422,7 @@ func TestPagesFollowOneAnother(t *testing.T) {
 	}
 }
 
-// TestSearchesSeeWhatIsWritten writes between searches of every kind and compares
-// with an index that was never searched before.
+// The test writes between searches of every kind and compares with a fresh index.
 func TestSearchesSeeWhatIsWritten(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	p := newProbe(t, nil)

@@ -15,8 +15,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
-// javaRequest is what a recording of the Java SDK does not have of a request;
-// testdata/NOTICE.md says what the members mean.
+// javaRequest has the parts of a request that a recording of the Java SDK lacks; testdata/NOTICE.md explains the
+// members.
 type javaRequest struct {
 	Headers    map[string]string `json:"headers"`
 	Body       json.RawMessage   `json:"body"`
@@ -52,7 +52,7 @@ var javaRequests = sync.OnceValues(func() (map[string]map[string]javaRequest, er
 	return out, nil
 })
 
-// bytes is the body that the request had.
+// bytes returns the body of the request.
 func (j javaRequest) bytes(t *testing.T) []byte {
 	t.Helper()
 	switch {
@@ -80,8 +80,7 @@ func uploads(t *testing.T, documents []json.RawMessage) []byte {
 	return out
 }
 
-// loadJava reads a recording of the Java SDK and puts the reconstructed bodies
-// in.
+// loadJava reads a recording of the Java SDK and adds the reconstructed bodies.
 func loadJava(t *testing.T, file string) recording {
 	t.Helper()
 	var session struct {
@@ -128,8 +127,8 @@ func loadJava(t *testing.T, file string) recording {
 	return rec
 }
 
-// definitionFrom is the definition that a reply shows, without what the service fills
-// in: nulls, empty lists and the start of a schedule that has none.
+// definitionFrom returns the definition in a reply without the service's additions: nulls, empty lists, and the start
+// of a schedule without one.
 func definitionFrom(t *testing.T, reply string) []byte {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(reply))
@@ -139,7 +138,7 @@ func definitionFrom(t *testing.T, reply string) []byte {
 	return shape.AppendOpen(nil, given(tree), shape.RedactSecrets)
 }
 
-// given is a value without what the service fills in.
+// given removes the service's additions from a value.
 func given(value any) any {
 	members, ok := value.(*shape.Members)
 	if list, isList := value.([]any); isList {

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// loadRecordings reads all recordings, in the order of their names.
+// loadRecordings reads all recordings in name order.
 func loadRecordings(t *testing.T) []recording {
 	t.Helper()
 	var out []recording
@@ -38,12 +38,12 @@ func files(t *testing.T, pattern string) []string {
 	return list
 }
 
-// recordingName is the folder and the name of a file without its ending.
+// recordingName is the folder and file name without extension.
 func recordingName(file string) string {
 	return filepath.Base(filepath.Dir(file)) + "/" + strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 }
 
-// loadPython reads a recording of vcr.py, which has everything.
+// loadPython reads a recording of vcr.py, which is complete.
 func loadPython(t *testing.T, file string) recording {
 	t.Helper()
 	var cassette struct {
@@ -66,7 +66,7 @@ func loadPython(t *testing.T, file string) recording {
 	require.NoError(t, yaml.Unmarshal(data, &cassette), file)
 	rec := recording{name: recordingName(file)}
 	for _, i := range cassette.Interactions {
-		// Some tests gave the recorder bytes, which it wrote down as Python does.
+		// Some tests passed bytes to the recorder, which wrote them in Python syntax.
 		if body, found := strings.CutPrefix(i.Request.Body, "b'"); found {
 			i.Request.Body = strings.TrimSuffix(body, "'")
 		}

@@ -32,22 +32,20 @@ type exchangeRecord struct {
 	reply       string
 }
 
-// recording is what one live test of an SDK said to the service.
+// recording has the exchanges of one live test of an SDK.
 type recording struct {
-	name      string // file without its ending, with the folder before it
+	name      string // folder and file name without extension
 	exchanges []exchangeRecord
 }
 
-// comparedHeaders are the headers of a reply that say something about the
-// service; the rest are those of proxies and clocks.
+// comparedHeaders are the reply headers of the service itself; the others come from proxies and clocks.
 var comparedHeaders = []string{"Content-Type", "OData-Version", "Preference-Applied", "Content-Language", "Location", "Cache-Control", "Pragma", "Expires"}
 
-// difference is a place where the emulator answers other than the service did.
+// difference is a difference between the replies of emulator and service.
 type difference struct{ recording, exchange, where, recorded, emulated string }
 
-// TestRecordedExchangesAreAnsweredAsRecorded sends what was recorded with the
-// real service to the emulator. DIFFERENCES.md lists where the answers differ,
-// and why: a difference that is not in it fails, and so does one that has ended.
+// The test sends recorded requests of the real service to the emulator. DIFFERENCES.md lists and explains the
+// differences; a missing entry fails the test, and so does an obsolete one.
 func TestRecordedExchangesAreAnsweredAsRecorded(t *testing.T) {
 	var found []difference
 	counts := map[string]int{"equal but for score": 0}
@@ -73,8 +71,7 @@ func TestRecordedExchangesAreAnsweredAsRecorded(t *testing.T) {
 	t.Logf("%v", counts)
 }
 
-// replay sends the requests of a recording to a server of its own and returns
-// what is different. It counts into counts.
+// replay sends the requests of a recording to a new server and returns the differences. It adds to counts.
 func replay(t *testing.T, rec recording, counts map[string]int) []difference {
 	t.Helper()
 	if len(rec.exchanges) == 0 {
@@ -88,7 +85,7 @@ func replay(t *testing.T, rec recording, counts map[string]int) []difference {
 	defer srv.Close()
 	setUp(t, srv, rec)
 	var differs []difference
-	tags := map[string]string{} // of the recording to ours
+	tags := map[string]string{} // recorded to emulated
 	for n, x := range rec.exchanges {
 		counts["replayed"]++
 		status, header, body := send(t, srv, x, tags)
@@ -110,16 +107,15 @@ func replay(t *testing.T, rec recording, counts map[string]int) []difference {
 	return differs
 }
 
-// definitions of the indexes that existed before a recording began, by name.
+// definitions has the indexes that existed before a recording, by name.
 var definitions = map[string]string{
 	"hotels": "HotelsTestsIndexData.json", "books": "BooksIndexData.json", "data-types-tests-index": "DataTypesTestsIndexData.json",
 	"testindex": "ModelWithValueTypesIndexData.json", "non-nullable-index": "NonNullableIndexData.json", "geopoints": "GeoPointsIndexData.json",
 	"drgqefsg": "py_hotel_schema.json",
 }
 
-// setUp creates what existed before the recording began: the index that its
-// first request is about, unless the request creates one, and for the Python
-// tests its documents.
+// setUp creates what existed before the recording: the index of its first request, unless that request creates it,
+// and for the Python tests the documents.
 func setUp(t *testing.T, srv *Server, rec recording) {
 	t.Helper()
 	python := strings.HasPrefix(rec.name, "python")
@@ -157,7 +153,7 @@ func setUp(t *testing.T, srv *Server, rec recording) {
 	}
 }
 
-// send sends a recorded request, with our entity tags in place of the recorded.
+// send sends a recorded request with the emulator's entity tags in place of the recorded ones.
 func send(t *testing.T, srv *Server, x exchangeRecord, tags map[string]string) (int, http.Header, string) {
 	t.Helper()
 	body := string(x.body)
@@ -188,12 +184,12 @@ func send(t *testing.T, srv *Server, x exchangeRecord, tags map[string]string) (
 	return resp.StatusCode, resp.Header, string(reply)
 }
 
-// timePattern are the times of what an indexer did.
+// timePattern matches the times in an indexer's history.
 var timePattern = regexp.MustCompile(`"(start|end)Time":"20[^"]+"`)
 
 var tagPattern = regexp.MustCompile(`"@odata\.etag":"\\"(0x[0-9A-F]+)\\""`)
 
-// learnTags remembers which of our entity tags stands for which recorded one.
+// learnTags maps recorded entity tags to the emulator's.
 func learnTags(tags map[string]string, x exchangeRecord, header http.Header, body string) {
 	theirs, ours := tagPattern.FindAllStringSubmatch(x.reply, -1), tagPattern.FindAllStringSubmatch(body, -1)
 	for i := range min(len(theirs), len(ours)) {
@@ -204,8 +200,8 @@ func learnTags(tags map[string]string, x exchangeRecord, header http.Header, bod
 	}
 }
 
-// compare lists what is different between the recorded reply and ours, but for
-// the scores of documents: scored reports whether those are the recorded ones.
+// compare returns the differences between the recorded reply and the emulator's, except document scores; scored
+// reports whether the scores are equal.
 func compare(x exchangeRecord, status int, header http.Header, body string) (out []difference, scored bool) {
 	if status != x.status {
 		out = append(out, difference{where: "status", recorded: strconv.Itoa(x.status), emulated: strconv.Itoa(status)})
@@ -230,7 +226,7 @@ func compare(x exchangeRecord, status int, header http.Header, body string) (out
 		return append(out, difference{where: "body", recorded: short(theirs), emulated: short(ours)}), scored
 	}
 	list := compareValues("", a, b)
-	if len(list) == 0 { // the same values, written otherwise
+	if len(list) == 0 { // the same values in another notation
 		i := 0
 		for i < min(len(theirs), len(ours)) && theirs[i] == ours[i] {
 			i++
@@ -240,8 +236,7 @@ func compare(x exchangeRecord, status int, header http.Header, body string) (out
 	return append(out, list...), scored
 }
 
-// sortFacets puts the members of the facets in the order of their names: the
-// service has them in that of a hash table.
+// sortFacets sorts the members of facets by name; the service uses the order of a hash table.
 func sortFacets(body string) string {
 	const name = `"@search.facets":`
 	before, rest, found := strings.Cut(body, name)
@@ -265,8 +260,8 @@ func sortFacets(body string) string {
 
 var scorePattern = regexp.MustCompile(`"@search\.score":([-+.0-9eE]+)`)
 
-// withoutScores removes the scores of two bodies with as many documents, and
-// reports whether they are equal but for one part in a million.
+// withoutScores removes the scores from two bodies with equally many documents, and reports whether they agree to one
+// part in a million.
 func withoutScores(theirs, ours string) (a, b string, equal bool) {
 	scores, own := scorePattern.FindAllStringSubmatch(theirs, -1), scorePattern.FindAllStringSubmatch(ours, -1)
 	if len(scores) != len(own) {
@@ -288,7 +283,7 @@ func decode(text string, v any) error {
 	return dec.Decode(v)
 }
 
-// compareValues lists the paths at which two JSON values differ.
+// compareValues returns the paths at which two JSON values differ.
 func compareValues(path string, a, b any) []difference {
 	switch x := a.(type) {
 	case map[string]any:
@@ -339,7 +334,7 @@ func asText(v any) string {
 	return short(string(out))
 }
 
-// short is s as it fits into a table.
+// short shortens s to fit into a table.
 func short(s string) string {
 	s = strings.NewReplacer("\r", `\r`, "\n", `\n`, "|", `¦`, "`", "'").Replace(s)
 	if len(s) > 100 {

@@ -151,7 +151,7 @@ func TestWhatIsNotEmulatedIsNamed(t *testing.T) {
 	}
 }
 
-// No address makes the router panic, and keys come out as they went in.
+// No address makes the router panic, and keys survive encoding and decoding.
 func FuzzParseRoute(f *testing.F) {
 	for _, s := range []string{"/indexes('a')/docs('b')", "/indexes/a/docs/b", "/indexes('a''')", "/indexes(''')/x", "/indexes%28%27a%27%29", "//", "/docs('"} {
 		f.Add(s, "it's a/key=%")
@@ -184,7 +184,7 @@ func quoteTwice(s string) string {
 	return out
 }
 
-// validKeyText reports whether s can be written into an address at all.
+// validKeyText reports whether s can be part of an address.
 func validKeyText(s string) bool {
 	for _, r := range s {
 		if r == 0 || r == '\ufffd' {

@@ -96,8 +96,7 @@ func TestRepliesCarryTheRecordedHeaders(t *testing.T) {
 	assert.NotEqual(t, a.header.Get("Request-Id"), p.send("GET", "/indexes('types')", "").header.Get("Request-Id"))
 }
 
-// TestHeadersAreThoseOfTheirVersion names what is recorded of some kinds of
-// replies, "" for what they do not have.
+// The headers are recorded for some kinds of reply; "" means that a header is absent.
 func TestHeadersAreThoseOfTheirVersion(t *testing.T) {
 	p := newProbe(t, nil)
 	const (
@@ -267,8 +266,7 @@ func TestTransportClosesTheBodyAndLeavesTheRequestAlone(t *testing.T) {
 	assert.Equal(t, io.ReadCloser(body), req.Body)
 }
 
-// The context may end after the request was carried out and before the reply is
-// delivered: the caller learns nothing, as over a network.
+// If the context ends between execution and reply, the caller gets no reply, as over a network.
 func TestReplyIsLostIfTheContextEndsMeanwhile(t *testing.T) {
 	p := newProbe(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())

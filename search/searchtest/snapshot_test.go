@@ -21,7 +21,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
 )
 
-// snapshot is what a server holds.
+// snapshot returns the server's content.
 func snapshot(t require.TestingT, srv *Server) string {
 	var b bytes.Buffer
 	require.NoError(t, srv.Snapshot(&b))
@@ -113,8 +113,7 @@ func TestSnapshotsTakeEveryTypeAndEveryVersionThereAndBack(t *testing.T) {
 	}
 }
 
-// What a random run of requests leaves is the same after a snapshot: definitions
-// and documents to the byte, and their order.
+// After a random sequence of requests a snapshot restores definitions, documents and their order byte for byte.
 func TestRestoredServersAgreeWithWhatTheyWereTakenFrom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := probe{t, NewServer(nil)}
@@ -211,7 +210,7 @@ func TestFixturesMayLeaveOutAndHoldWhatRepliesHave(t *testing.T) {
 	require.EqualValues(t, 1, srv.DocumentCount("small"))
 }
 
-// A map may be deleted while fields name it, and such a service has to come back.
+// The service allows deleting a synonym map that fields name, so a snapshot may lack it.
 func TestAMissingSynonymMapIsRestoredAsMissing(t *testing.T) {
 	c := newCaller(t)
 	c.call("POST", "/synonymmaps", names).want(t, 201, "")
@@ -239,7 +238,7 @@ func TestRestoredDocumentsAreVisibleAtOnce(t *testing.T) {
 		p := probe{t, NewServer(&Options{VisibilityLag: time.Minute})}
 		require.NoError(t, p.CreateIndex(small))
 		require.Equal(t, 200, p.send("POST", "/indexes('small')/docs/search.index", hotelsA).status)
-		text := snapshot(t, p.Server) // has what is not visible yet
+		text := snapshot(t, p.Server) // includes documents that are not visible yet
 		require.NoError(t, p.Restore(strings.NewReader(text)))
 		require.Equal(t, 200, p.send("GET", "/indexes('small')/docs('1')", "").status)
 	})
@@ -277,8 +276,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Every snapshot that is taken while others write, define and restore can be
-// restored.
+// Snapshots taken during concurrent writes, definitions and restores can be restored.
 func TestSnapshotsOfABusyServerAreWholeConcurrentSafe(t *testing.T) {
 	srv := NewServer(nil)
 	require.NoError(t, srv.Restore(strings.NewReader(handWritten)))
@@ -304,9 +302,9 @@ func TestSnapshotsOfABusyServerAreWholeConcurrentSafe(t *testing.T) {
 	wg.Wait()
 }
 
-// FuzzRestore: no text panics, and what is taken comes back as it was.
+// No text causes a panic, and an accepted snapshot is reproduced.
 func FuzzRestore(f *testing.F) {
-	// Short ones: the engine spends its time on shortening others.
+	// The seeds are short because long inputs cost the engine time for minimizing.
 	f.Add(`{"indexes":[{"definition":{"name":"ab","fields":[{"name":"k","type":"Edm.String","key":true},{"name":"d","type":"Edm.Double"}]},"documents":[{"k":"1","d":"NaN"},{"k":"2"}]}]}`)
 	f.Add(`{"aliases":[{"name":"x","indexes":["ab"]}],"synonymMaps":[{"name":"m","format":"solr","synonyms":"a,b"}]}`)
 	for _, text := range []string{"", "{", `{"indexes":[{"definition":{}}]}`, `{"indexes":[null]}`, `{"synonymMaps":[1]}`, `{"aliases":null}`, `{"indexes":[{"definition":null,"documents":[]}]}`} {

@@ -16,8 +16,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// A request is read by the definition of the moment it arrived. Before it is
-// applied a PUT may add a field, and another request fill it.
+// A request is parsed with the definition at its arrival. Before it is applied, a PUT may add a field and another
+// request may fill it.
 func TestAMergeReadBeforeAFieldWasAddedKeepsThatField(t *testing.T) {
 	s := NewServer(nil)
 	defer s.Close()
@@ -52,8 +52,7 @@ func TestAMergeReadBeforeAFieldWasAddedKeepsThatField(t *testing.T) {
 	assert.JSONEq(t, `{"id":"1","a":"early","b":7}`, string(document))
 }
 
-// manyFields is the definition of an index named stale with n number fields: more
-// than a lookup has room for without an allocation.
+// manyFields is an index named stale with n number fields, more than a lookup handles without an allocation.
 func manyFields(n int) string {
 	var b strings.Builder
 	b.WriteString(`{"name":"stale","fields":[{"name":"id","type":"Edm.String","key":true}`)

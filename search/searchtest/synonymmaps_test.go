@@ -146,7 +146,7 @@ func TestOfManyConditionalChangesOneWinsConcurrentSafe(t *testing.T) {
 	assert.Equal(t, map[int]int{200: 1, 412: 7}, statuses)
 }
 
-// The new operations meet keys, faults and the log of requests as others do.
+// Authorization, faults and the request log apply to the new operations as well.
 func TestDefinitionsMeetKeysFaultsAndTheLog(t *testing.T) {
 	p := newProbe(t, nil)
 	for _, path := range []string{"/synonymmaps", "/synonymmaps('x')", "/aliases", "/aliases('x')"} {

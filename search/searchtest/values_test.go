@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
-// Values read back as the service prints them, whatever form they came in.
+// The service normalizes values, whatever form they were sent in.
 func TestValuesReadBackInTheServicesForm(t *testing.T) {
 	p := newProbe(t, nil)
 	const point = `{"type":"Point","coordinates":[-122.131577,47.678581],"crs":{"type":"name","properties":{"name":"EPSG:4326"}}}`
@@ -74,7 +74,7 @@ func TestValuesReadBackInTheServicesForm(t *testing.T) {
 	}
 }
 
-// A value that does not fit its field refuses the whole request.
+// A value that does not fit its field makes the whole request fail.
 func TestValuesOfTheWrongTypeRefuseTheRequest(t *testing.T) {
 	const unexpected, cannot, contents = "node was found for property named", "Cannot convert the literal", "when trying to read the contents of the property"
 	for _, test := range []struct{ field, in, message string }{

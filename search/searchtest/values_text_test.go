@@ -18,8 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// Programs send strings for values of other types: Semantic Kernel's memory has
-// "False" for an Edm.Boolean.
+// Programs send strings for values of other types: Semantic Kernel's memory sends "False" for an Edm.Boolean.
 func TestStringsAreTakenForValuesOfEveryPrimitiveType(t *testing.T) {
 	p := newProbe(t, nil)
 	for _, test := range []struct{ field, in, out string }{
@@ -64,7 +63,7 @@ func TestStringsAreTakenForValuesOfEveryPrimitiveType(t *testing.T) {
 	}
 }
 
-// The words are those that users have reported for numbers in string fields.
+// The messages are those that users reported for numbers in string fields.
 func TestValuesThatCannotBeConvertedAreQuotedWithTheTypeThatWasExpected(t *testing.T) {
 	for _, test := range []struct{ field, in, literal, typ string }{
 		{"s", `0`, "0", "Edm.String"},
@@ -123,8 +122,8 @@ var (
 	floatPattern = regexp.MustCompile(`^[ \t-\r]*[+-]?([0-9][0-9,]*\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t-\r]*\x00*$`)
 )
 
-// FuzzTextForAValue compares what strings are taken for with what a pattern and
-// strconv say, and sees that nothing that was refused leaves bytes behind.
+// The test compares the conversion of strings with a pattern and strconv, and checks that refused values leave no
+// bytes behind.
 func FuzzTextForAValue(f *testing.F) {
 	for _, seed := range []string{
 		"", "True", " false\x00", "12", "+012 \x00", "-", "--1", "1.5", ".5", "5.", ".", "1,2.5e-3", "1e", "1e+", "NaN", " INF", "-Infinity", "1_0", "0x1", "\x00", "1\x00 ",
@@ -167,7 +166,7 @@ func FuzzTextForAValue(f *testing.F) {
 		truth := strings.ToLower(strings.TrimFunc(text, batch.IsSpaceOrNUL))
 		require.Equal(t, truth == "true" || truth == "false", ok, "Edm.Boolean")
 
-		// And in a request: the reply is the service's, whatever the text is.
+		// In a request the reply is the service's, whatever the text is.
 		quoted, err := json.Marshal(text)
 		require.NoError(t, err)
 		for _, field := range []string{"s", "b", "i", "l", "d", "t"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The service words and computes some things otherwise since 2023, whatever the
-// stable version of a preview is called. What is expected here is as recorded.
+// Since 2023 the service uses other messages and computations. A preview counts by its own date, not by that of a
+// stable version. Expectations are as recorded.
 var (
 	versionsOfOld = []string{"2019-05-06", "2020-06-30"}
 	versionsOfNow = []string{"2023-10-01-preview", "2023-11-01", "2024-07-01", "2025-09-01", "2025-11-01-preview", "2026-04-01"}
@@ -73,7 +73,7 @@ func TestRefusalsHaveCodesSince2023(t *testing.T) {
 			assert.Equal(t, test.old, p.send(test.method, test.path+"?api-version="+version, test.body).body, "%s, %s", name, version)
 		}
 	}
-	// Nor does the service give these a code.
+	// The service gives no code to these errors, either.
 	p.send(http.MethodGet, "/indexes('none')", "").says(t, 404, uncoded("No index with the name 'none' was found in the service 'searchtest'."))
 	p.send(http.MethodDelete, "/synonymmaps('none')", "").says(t, 404, uncoded("No synonymMap with the name 'none' was found in a service named 'searchtest'."))
 }
@@ -97,13 +97,13 @@ func TestFacetsHaveTheCountLastSince2023(t *testing.T) {
 	}
 }
 
-// TestNestedObjectsCountInScoresUntil2023: of the two documents one has three
-// objects in a collection, which made five rows of them once.
+// One of the two documents has three objects in a collection. Until 2023 those objects counted as rows, which made
+// five.
 func TestNestedObjectsCountInScoresUntil2023(t *testing.T) {
 	p := newProbe(t, nil)
 	p.indexed(`{"id":"1","s":"plum","cs":[{"x":"a"},{"x":"b"},{"x":"c"}]}`, `{"id":"2","s":"pear"}`)
 	const path, body = "/indexes('types')/docs/search.post.search?api-version=", `{"search":"plum","searchFields":"s","select":"id"}`
-	for _, version := range versionsOfNow { // ln(1+1.5/1.5), all texts of the average length
+	for _, version := range versionsOfNow { // ln(1+1.5/1.5), because all texts have average length
 		assert.Contains(t, p.send(http.MethodPost, path+version, body).body, `"value":[{"@search.score":0.6931472,"id":"1"}]`, version)
 	}
 	const old = `"value":[{"@search.score":0.85911196,"id":"1"}]` // ln(1+4.5/1.5) * 2.2/(1+1.2*(0.25+0.75/0.4))
@@ -113,8 +113,7 @@ func TestNestedObjectsCountInScoresUntil2023(t *testing.T) {
 	assert.Contains(t, p.send(http.MethodPost, path+"2020-06-30", filtered).body, `"@search.score":1.7182239,`)
 }
 
-// The scores of one list have the digits of a number of 32 bits, those of
-// several the digits that the same number has in 64.
+// Scores of a single list have the digits of a 32-bit number; fused scores have those of its 64-bit value.
 func TestFusedScoresHaveMoreDigits(t *testing.T) {
 	p := library(t)
 	const near = `{"kind":"vector","vector":[1,0,0],"k":2,"fields":"v"}`

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// walked is an index of the emulator whose documents change while somebody searches.
+// walked is an index whose documents change during a search.
 type walked struct {
 	t *testing.T
 	s *Server
@@ -42,7 +42,7 @@ func (w *walked) send(path, body string) map[string]any {
 	return reply
 }
 
-// search returns the keys that are found, and whether there is another page.
+// search returns the found keys and whether there is another page.
 func (w *walked) search(query string) (ids []string) {
 	w.t.Helper()
 	reply := w.send("search.post.search", query)
@@ -68,7 +68,7 @@ func (w *walked) write() {
 	}
 }
 
-// page returns the size of a page, and what is passed over, of a query.
+// page returns random top and skip parameters of a query.
 func (w *walked) page() string {
 	top := []string{"", fmt.Sprintf(`,"top":%d`, w.r.IntN(20))}[w.r.IntN(2)]
 	if w.r.IntN(4) == 0 {
@@ -77,7 +77,7 @@ func (w *walked) page() string {
 	return top
 }
 
-// A walk by keys finds what a look at all documents finds, whatever was written and deleted between its pages.
+// A walk by key finds the same documents as a full scan, whatever is written and deleted between its pages.
 func TestAWalkByKeysFindsWhatALookAtEverythingFinds(t *testing.T) {
 	w := newWalked(t)
 	for range 300 {
@@ -86,7 +86,7 @@ func TestAWalkByKeysFindsWhatALookAtEverythingFinds(t *testing.T) {
 		top := w.page()
 		page := fmt.Sprintf(`{"filter":%q,"orderby":"id"%s`, filter, top)
 		walk := w.search(page + `}`)
-		// To count all it looks at all.
+		// Counting requires a full scan.
 		require.Equal(t, w.search(page+`,"count":true}`), walk, page)
 		require.Equal(t, w.search(fmt.Sprintf(`{"filter":%q,"orderby":"id,n"%s}`, filter, top)), walk, page)
 	}
@@ -109,14 +109,14 @@ func TestKeysThatAFilterNamesAreFoundAsByALookAtEverything(t *testing.T) {
 		}[w.r.IntN(10)]
 		order := []string{"", `,"orderby":"id"`, `,"orderby":"n desc, id"`}[w.r.IntN(3)] + w.page()
 		named := w.search(fmt.Sprintf(`{"filter":%q%s}`, filter, order))
-		// Of another field it does not know where the documents are.
+		// For another field the walk does not know the documents' positions.
 		require.Equal(t, w.search(fmt.Sprintf(`{"filter":%q%s}`, regexp.MustCompile(`\bid\b`).ReplaceAllString(filter, "copy"), order)), named, filter+order)
 		found += len(named) - 1
 	}
 	require.Greater(t, found, 1000)
 }
 
-// So many new keys that all of them are put in order anew, among those that were there.
+// There are so many new keys that all keys are sorted again.
 func TestAWalkByKeysFindsManyThatHaveCome(t *testing.T) {
 	w := newWalked(t)
 	for round := range 6 {

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wireRequest is a request of the official SDK for JavaScript; testdata/NOTICE.md
-// says where it is from.
+// wireRequest is a request of the official JavaScript SDK; testdata/NOTICE.md names its source.
 type wireRequest struct {
 	Name, Method, Path, Accept string
 	Body                       json.RawMessage
@@ -19,9 +18,8 @@ type wireRequest struct {
 	Reply                      json.RawMessage // nil for any
 }
 
-// TestTheJavaScriptSDKIsAnswered sends what version 13.0.0 of
-// @azure/search-documents sends, and the same with the api-version of 12.2.0,
-// in the order of the file: later requests search for what earlier ones wrote.
+// The test sends the requests of @azure/search-documents 13.0.0, also with the api-version of 12.2.0. They run in
+// file order, because later requests search for documents of earlier ones.
 func TestTheJavaScriptSDKIsAnswered(t *testing.T) {
 	var requests []wireRequest
 	require.NoError(t, json.Unmarshal(testdata(t, "requests/javascript-13.0.0.json"), &requests))
@@ -43,8 +41,7 @@ func TestTheJavaScriptSDKIsAnswered(t *testing.T) {
 	}
 }
 
-// assertScoresFall checks that a reply to a search has the best documents first
-// unless it was asked for another order.
+// assertScoresFall checks that a search reply is ordered by descending score unless the request has another order.
 func assertScoresFall(t *testing.T, r wireRequest, a answered) {
 	t.Helper()
 	var parameters struct{ OrderBy string }

@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/rebuild"
 )
 
-// odd is a client whose server answers every script alike.
+// odd is a client whose server gives the same reply to every script.
 type odd struct {
 	*redis.Client
 	answer any
@@ -24,7 +24,7 @@ func (c *odd) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redi
 	return cmd
 }
 
-// Nothing may be taken for a record that was changed, marks that were removed, or all writers.
+// An invalid reply must not count as a changed record, as removed marks, or as a list of writers.
 func TestAnswerThatNoScriptGivesIsAnError(t *testing.T) {
 	c := &odd{Client: newClient(t, servers.Redis(t))}
 	s := newStore(t, c, Options{})

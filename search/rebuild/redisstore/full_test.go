@@ -21,7 +21,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/rebuild"
 )
 
-// recorder is a client that counts the scripts that the server has run, by their SHA-1.
+// recorder is a client that counts the scripts run by the server, by SHA-1.
 type recorder struct {
 	redis.UniversalClient
 	mu  sync.Mutex
@@ -45,14 +45,14 @@ func (c *recorder) Eval(ctx context.Context, source string, keys []string, args 
 	return c.note(redis.NewScript(source).Hash(), c.UniversalClient.Eval(ctx, source, keys, args...))
 }
 
-// byFile are the scripts by the names of their files.
+// byFile has the scripts by file name.
 var byFile = map[string]*redis.Script{
 	"load": loadScript, "swap": swapScript, "mark": markScript, "marked": markedScript, "unmark": unmarkScript,
 	"register": registerScript, "writers": writersScript,
 }
 
-// onFullServer are calls on a server whose memory is full, by the file of the script that they need. The store is
-// marking, and has the mark a.
+// onFullServer has the calls to make on a server without free memory, by script file. The store is marking and has
+// the mark a.
 var onFullServer = []struct {
 	script, what string
 	call         func(ctx context.Context, s *Store) error
@@ -96,7 +96,7 @@ var onFullServer = []struct {
 	}},
 }
 
-// wants returns err, or that got is not what it should be.
+// wants returns err, or an error if got differs from want.
 func wants(err error, got, want any) error {
 	if err == nil && !assert.ObjectsAreEqual(want, got) {
 		err = fmt.Errorf("got %v, want %v", got, want)
@@ -135,7 +135,7 @@ func TestEveryScriptRunsWhileTheMemoryOfTheServerIsFull(t *testing.T) {
 					maxmemory(t, place.nodes, "1mb")
 					defer maxmemory(t, place.nodes, "0")
 					require.NoError(t, row.call(t.Context(), s))
-					if opts.Replicas == 0 { // with replicas it goes through a pipeline, which is not counted
+					if opts.Replicas == 0 { // with replicas it is sent in a pipeline, which is not counted
 						assert.Positive(t, c.ran[byFile[row.script].Hash()], "%s.lua was not run", row.script)
 					}
 				})
@@ -151,7 +151,7 @@ func maxmemory(t *testing.T, nodes []*servers.RedisServer, limit string) {
 	}
 }
 
-// A script without a row would be one about which nothing is known.
+// Each script needs a row in onFullServer.
 func TestEveryScriptIsRunOnAFullServer(t *testing.T) {
 	names, err := fs.Glob(files, "lua/*.lua")
 	require.NoError(t, err)

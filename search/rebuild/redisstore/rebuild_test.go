@@ -29,7 +29,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// world is a service with the index hotels-1 and an alias, and the truth: for each key the number of its last change.
+// world is a service with the index hotels-1 and an alias, and the source: the number of the last change of each key.
 type world struct {
 	t      *testing.T
 	srv    *searchtest.Server
@@ -39,7 +39,7 @@ type world struct {
 	truth     map[string]int64
 	confirmed map[string]int64
 	changes   int64
-	swaps     int // how often the alias was pointed at the new index
+	swaps     int // how often the alias was moved to the new index
 }
 
 func definition(t *testing.T, name, analyzer string) (x models.SearchIndex) {
@@ -84,7 +84,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// indexed returns the change that each document of an index has.
+// indexed returns the change in each document of an index.
 func (w *world) indexed(index string) map[string]int64 {
 	all := map[string]int64{}
 	for key, doc := range w.srv.Documents(index) {
@@ -97,7 +97,7 @@ func (w *world) indexed(index string) map[string]int64 {
 	return all
 }
 
-// read returns the truth about keys.
+// read returns the source's state of keys.
 func (w *world) read(keys []string) (all []models.RawAction) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,7 +154,7 @@ func (w *world) sender(indexer bufferedsender.Indexer, tap *rebuild.Tap) *buffer
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// write changes keys of a prefix, until ctx ends.
+// write changes keys with a prefix until ctx ends.
 func (w *world) write(ctx context.Context, tap *rebuild.Tap, prefix string) {
 	s := w.sender(tap.Indexer(), tap)
 	random := rand.New(rand.NewPCG(1, uint64(len(prefix))))
@@ -230,12 +230,12 @@ func TestATapOfBeforeALossGoesByTheRecordThatWasMadeAfterIt(t *testing.T) {
 	x, err := s.Load(t.Context())
 	require.NoError(t, err)
 	x.Phase, x.Epoch, x.Round = rebuild.PhaseMarking, 1, 1
-	for range 20 { // a rebuild is under way
+	for range 20 { // during a rebuild
 		x, err = s.Swap(t.Context(), x)
 		require.NoError(t, err)
 	}
 	before := func() error { return tap.Before(t.Context(), []string{"k"}) }
-	// It reads the record when it has known it for a second while nothing was being rebuilt.
+	// Outside a rebuild a tap reads the record again after a second.
 	testkit.Eventually(t, func() bool {
 		require.NoError(t, before())
 		keys, err := s.Marked(t.Context(), 1, 10)

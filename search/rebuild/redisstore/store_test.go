@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { servers.Main(m) }
 
 var lastName atomic.Int64
 
-// newName is the name of a store that no other test of this process has.
+// newName returns a store name that is unique in this process.
 func newName() string { return fmt.Sprint("hotels-", lastName.Add(1)) }
 
 func newClient(t *testing.T, server *servers.RedisServer) *redis.Client {
@@ -38,7 +38,7 @@ func newClient(t *testing.T, server *servers.RedisServer) *redis.Client {
 
 func newCluster(t *testing.T, c *servers.RedisCluster) *redis.ClusterClient {
 	t.Helper()
-	// Reads of others go to any node: those of the store must not.
+	// Other reads may go to any node; those of the store must not.
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs(), ContextTimeoutEnabled: true, ReadOnly: true, RouteRandomly: true})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	return client
@@ -54,7 +54,7 @@ func newStore(t *testing.T, client redis.UniversalClient, opts Options) *Store {
 	return s
 }
 
-// marking stores a record in which keys are marked.
+// marking stores a record with marking enabled.
 func marking(t *testing.T, s *Store) rebuild.Record {
 	t.Helper()
 	x, err := s.Swap(t.Context(), rebuild.Record{Phase: rebuild.PhaseMarking, Route: "x", Epoch: 1, Round: 1})
@@ -68,7 +68,7 @@ func mark(t *testing.T, s *Store, keys ...string) {
 	require.NoError(t, err)
 }
 
-// places are what the tests of all stores run on.
+// places runs a test on each kind of server.
 func places(t *testing.T, test func(t *testing.T, open func(t *testing.T) storetest.Place)) {
 	for name, row := range map[string]struct {
 		client func(t *testing.T) redis.UniversalClient
@@ -155,7 +155,7 @@ func TestScriptsThatTheServerForgetsAreSentAgain(t *testing.T) {
 	}
 }
 
-// What go-redis does by itself when the answer to a request is lost.
+// go-redis retries a request whose reply is lost.
 func TestASwapThatIsSentTwiceIsNotTakenForSomebodyElses(t *testing.T) {
 	client := newClient(t, servers.Redis(t))
 	s := newStore(t, &twice{Client: client}, Options{})
@@ -171,7 +171,7 @@ func TestASwapThatIsSentTwiceIsNotTakenForSomebodyElses(t *testing.T) {
 	require.ErrorIs(t, err, rebuild.ErrChanged)
 }
 
-// twice sends each script twice, and returns the second answer.
+// twice sends each script twice and returns the second reply.
 type twice struct{ *redis.Client }
 
 func (c *twice) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
@@ -283,7 +283,7 @@ func TestCheckNamesWhatTheServerDoesNotKeep(t *testing.T) {
 	require.ErrorContains(t, newStore(t, node, Options{Replicas: 1}).Check(t.Context()), "WAIT would not reach the master")
 }
 
-// pair starts a server and its replica, which has what it has.
+// pair starts a server and a replica in sync with it.
 func pair(t *testing.T) (master, replica *servers.RedisServer) {
 	t.Helper()
 	master, replica = servers.NewRedis(t, "--repl-diskless-sync-delay", "0"), servers.NewRedis(t)
@@ -293,7 +293,7 @@ func pair(t *testing.T) (master, replica *servers.RedisServer) {
 	return master, replica
 }
 
-// confirmsAll returns when the replica has told the master that it has all.
+// confirmsAll returns when the replica has confirmed everything to the master.
 func confirmsAll(t *testing.T, master *servers.RedisServer) {
 	t.Helper()
 	testkit.Eventually(t, func() bool {
@@ -349,14 +349,13 @@ type said string
 func (s said) Error() string { return string(s) }
 func (s said) RedisError()   {}
 
-// Also what the server has already is written once more: a master that was cut off and replaced does not know that it
-// is out of date.
+// Even unchanged data is written again, because a replaced master does not know that it is outdated.
 func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	master, replica := pair(t)
 	client, opts := newClient(t, master), Options{Name: newName()}
-	alone := newStore(t, newClient(t, master), opts) // WAIT knows what its own connection has written
+	alone := newStore(t, newClient(t, master), opts) // WAIT covers only the writes of its own connection
 	opts.Replicas, opts.replicaTimeout = 1, 50*time.Millisecond
 	s := newStore(t, client, opts)
 	opts.replicaTimeout = time.Minute
@@ -374,7 +373,7 @@ func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
 			return err
 		},
 	} {
-		confirmsAll(t, master) // it tells the master each second, and WAIT need not ask then
+		confirmsAll(t, master) // the replica acknowledges every second, so WAIT need not ask
 		replica.Stop(t)
 		err := call()
 		require.ErrorAs(t, err, &few, what)

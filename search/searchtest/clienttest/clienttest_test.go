@@ -68,7 +68,7 @@ func TestServiceEndsWithTheTest(t *testing.T) {
 		require.NoError(t, err)
 	})
 	quick := &search.ClientOptions{ClientOptions: azcore.ClientOptions{Retry: policy.RetryOptions{MaxRetries: -1}}}
-	synctest.Test(t, func(t *testing.T) { // for the waits between its attempts
+	synctest.Test(t, func(t *testing.T) { // virtual time for the waits between attempts
 		_, err := client.DocumentCount(t.Context(), nil)
 		require.Error(t, err)
 	})
@@ -82,8 +82,7 @@ func TestServiceEndsWithTheTest(t *testing.T) {
 	assert.Nil(t, quick.Transport, "the options are the caller's")
 }
 
-// A bubble waits for goroutines and fails on those that are left: there are none, and
-// an hour takes no time.
+// synctest waits for the goroutines of a bubble and fails if one remains.
 func TestClientsWorkInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -110,7 +109,7 @@ func TestClientsOfOneServerShareItAndOthersDoNot(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, "hotels", hotels.IndexName())
-	clienttest.NewClient(t, json.RawMessage(motels), nil) // again: it is another service
+	clienttest.NewClient(t, json.RawMessage(motels), nil) // another service
 	_, err := clienttest.NewIndexClient(t, nil).GetIndex(t.Context(), "motels", nil)
 	require.ErrorIs(t, err, search.ErrIndexNotFound)
 }
@@ -133,7 +132,7 @@ func TestTransportOfTheOptionsIsUsed(t *testing.T) {
 	assert.Equal(t, []string{"/indexes('motels')/docs/$count"}, seen)
 }
 
-// failingT keeps what a test would have ended with.
+// failingT records the failure that would end a test.
 type failingT struct {
 	testing.TB
 	said string

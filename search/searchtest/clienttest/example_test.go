@@ -16,7 +16,7 @@ type Hotel struct {
 	Rating float64 `json:"rating" search:"filterable,sortable"`
 }
 
-// exampleT is the t of the examples, which no test gives one.
+// exampleT replaces *testing.T, which examples do not have.
 type exampleT struct {
 	testing.TB
 	cleanup []func()
@@ -31,8 +31,7 @@ func (t *exampleT) end() {
 	}
 }
 
-// An index of two hotels, and a client for it, in a line. In a test t is the
-// *testing.T.
+// Create an index of two hotels and its client in one line. In a test t is the *testing.T.
 func ExampleNew() {
 	t := new(exampleT)
 	defer t.end()
@@ -50,7 +49,7 @@ func ExampleNew() {
 	// Output: Ritz
 }
 
-// A server of the test's own, to look at what was sent or to make things go wrong.
+// Use a server of your own to inspect requests or inject faults.
 func ExampleNewClient() {
 	t := new(exampleT)
 	defer t.end()

@@ -54,8 +54,7 @@ var (
 	hotel = &Options{Fields: byName(hotelFields)}
 )
 
-// encode writes a document, in the form that JSON is decoded to, as it is
-// stored.
+// encode encodes a document, given as decoded JSON, in its stored form.
 func encode(fields []*stored.Field, d document) []byte {
 	var dst []byte
 	for _, f := range fields {
@@ -113,7 +112,7 @@ func appendValue(dst []byte, f *stored.Field, v any) []byte {
 	return append(dst, encode(f.Fields, v.(document))...)
 }
 
-// show writes buckets as "Budget:5" and "5..8:1".
+// show formats buckets as "Budget:5" and "5..8:1".
 func show(buckets []Bucket) string {
 	text := func(v Value) string {
 		switch v.Type {
@@ -158,8 +157,7 @@ func count(t testing.TB, expression string, documents ...document) string {
 	return show(c.Buckets())
 }
 
-// The documents of two recorded replies are counted again, and must give the
-// facets of the reply.
+// Counting the documents of two recorded replies must give the facets of those replies.
 func TestFacetsAreThoseThatWereRecorded(t *testing.T) {
 	requests := map[string][]string{
 		"canSearchWithValueFacets": {"Rating,count:2,sort:-value", "SmokingAllowed,sort:count", "Category", "LastRenovationDate,interval:year", "Rooms/BaseRate,sort:value", "Tags,sort:value"},

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hotelMetrics is hotel in a version that has metrics.
+// hotelMetrics is hotel in a version with metrics.
 var hotelMetrics = &Options{Fields: hotel.Fields, Metrics: true}
 
 func TestMetricsAreMadeOfAllValues(t *testing.T) {
@@ -30,7 +30,7 @@ func TestMetricsAreMadeOfAllValues(t *testing.T) {
 		"Scores,metric:sum":                                {Sum, 5, true},
 		"Scores,metric:sum,default:7":                      {Sum, 19, true},
 		"Scores,metric:cardinality":                        {Cardinality, 2, true},
-		"Price,metric:sum":                                 {Sum, 0.6000000000000001, true}, // one after the other, in 64 bits
+		"Price,metric:sum":                                 {Sum, 0.6000000000000001, true}, // added in order, in 64 bits
 		"Rooms/BaseRate,metric:sum":                        {Sum, 7, true},
 		"Rooms/BaseRate,metric:max,default:1":              {Maximum, 4.5, true},
 		"Category,metric:cardinality":                      {Cardinality, 2, true},

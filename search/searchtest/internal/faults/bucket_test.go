@@ -10,8 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
 )
 
-// However often the capacity changes, no more is taken than a full bucket and
-// what the rates that were in force have filled in since.
+// However often the capacity changes, requests take no more than a full bucket plus the refill at the rates in force.
 func TestChangesOfCapacityNeverGiveMoreThanTheRates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b Bucket
@@ -30,7 +29,7 @@ func TestChangesOfCapacityNeverGiveMoreThanTheRates(t *testing.T) {
 			}
 			n, _ := b.take(make([]batch.Action, rapid.IntRange(1, 500).Draw(t, "actions")), now)
 			took += n
-			// One for a bucket that is smaller than a document.
+			// The extra one is for a bucket smaller than a document.
 			require.LessOrEqual(t, float64(took), filled+1)
 		}
 	})

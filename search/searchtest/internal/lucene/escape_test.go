@@ -11,8 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
 )
 
-// TestEscapedTextIsWordsAndNothingElse: what the client escapes both syntaxes read
-// as it was typed.
+// Both syntaxes read text that the client escaped as it was typed.
 func TestEscapedTextIsWordsAndNothingElse(t *testing.T) {
 	piece := rapid.OneOf(
 		rapid.SampledFrom([]string{" ", "\t", "\n", "AND", "OR", "NOT", "ANDY", "to", "TO", "u0041", "&&", "||", "é", "日本", "\u3000"}),

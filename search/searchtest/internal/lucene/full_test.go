@@ -37,8 +37,8 @@ func TestFullSyntax(t *testing.T) {
 		{"a !b", clauses(C{should, a}, C{not, b})},
 		{"a -b", clauses(C{should, a}, C{not, b})},
 		{"+a b", clauses(C{must, a}, C{should, b})},
-		{"a - b", anyOf(a, word("-"), b)}, // no operator: white space follows
-		// AND makes both sides required, whatever is beside them.
+		{"a - b", anyOf(a, word("-"), b)}, // not an operator, because white space follows
+		// AND makes both sides required, whatever surrounds them.
 		{"a OR b AND c", clauses(C{should, a}, C{must, b}, C{must, c})},
 		{"a AND b OR c", clauses(C{must, a}, C{must, b}, C{should, c})},
 		{"a AND NOT b", clauses(C{must, a}, C{not, b})},
@@ -123,7 +123,7 @@ func TestFullSyntaxSaysWhereItFails(t *testing.T) {
 		column int
 		reason string // empty where Lucene's grammar refuses the text
 	}{
-		{"/.*/.*/", 8, ""}, // recorded: the last slash opens an expression that is never closed
+		{"/.*/.*/", 8, ""}, // recorded: the last slash opens an unterminated expression
 		{`"a b`, 5, ""},
 		{`a "b`, 5, ""},
 		{`a\`, 3, ""},
@@ -206,7 +206,7 @@ func TestWalkStops(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, seen)
 }
 
-// drawNode makes queries that the full syntax can write.
+// drawNode draws queries that the full syntax can express.
 func drawNode(t *rapid.T, depth int) lucene.Node {
 	field := rapid.SampledFrom([]string{"", "", "f", "Address/City", "od d", "*"}).Draw(t, "field")
 	text := rapid.OneOf(

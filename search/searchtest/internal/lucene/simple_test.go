@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
 )
 
-// Short spellings for the tables.
+// Abbreviations for the tables.
 type (
 	T = lucene.Term
 	P = lucene.Phrase
@@ -30,7 +30,7 @@ func joined(o lucene.Occur, nodes []lucene.Node) lucene.Node {
 
 func word(text string) lucene.Node { return T{Text: text} }
 
-// but is everything but n, which is what the simple syntax makes of -n.
+// but returns a query for everything except n, which is the meaning of -n in the simple syntax.
 func but(n lucene.Node) lucene.Node {
 	return lucene.Boolean{Clauses: []C{{Occur: lucene.MustNot, Node: n}, {Occur: lucene.Should, Node: lucene.MatchAll{}}}}
 }
@@ -58,7 +58,7 @@ func TestSimpleSyntax(t *testing.T) {
 		{"a + (b c) | a", anyOf(allOf(a, anyOf(b, c)), a)},
 		{"-a", but(a)},
 		{"--a", a},
-		{"- a", a}, // white space parts the operator from the word
+		{"- a", a}, // white space separates the operator from the word
 		{"a -b", anyOf(a, but(b))},
 		{"-(a b)", but(anyOf(a, b))},
 		{`-"a b"`, but(P{Text: "a b"})},
@@ -74,7 +74,7 @@ func TestSimpleSyntax(t *testing.T) {
 		{"a**", lucene.Prefix{Text: "a*"}},
 		{`a\*`, word("a*")},
 		{"a*b", word("a*b")},
-		{"* a", anyOf(word("*"), a)}, // not alone: a word that analysis removes
+		{"* a", anyOf(word("*"), a)}, // not alone: analysis removes the word
 		{`a\+b`, word("a+b")},
 		{`\-a`, word("-a")},
 		{`a\`, a},
@@ -87,9 +87,9 @@ func TestSimpleSyntax(t *testing.T) {
 		{"a)", a},
 		{"((a b)", anyOf(a, b)},
 		{"()", lucene.Boolean{}},
-		{"a + () b", anyOf(a, b)}, // what the + was meant for is not there
+		{"a + () b", anyOf(a, b)}, // the operand of + is empty
 		{"+ a", a},
-		{"a + | b", allOf(a, b)}, // the first of two operators holds
+		{"a + | b", allOf(a, b)}, // the first of two operators wins
 		{"a +", a},
 		{`(a\) b)`, anyOf(word("a)"), b)},
 		{"é", word("é")},

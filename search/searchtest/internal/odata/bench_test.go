@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// benchmarkHotels are documents like those of the service's samples.
+// benchmarkHotels returns documents like those of the service's samples.
 func benchmarkHotels(n int) [][]byte {
 	categories := []string{"Luxury", "Budget", "Boutique", "Resort and Spa", "Suite"}
 	out := make([][]byte, n)
@@ -23,8 +23,7 @@ func benchmarkHotels(n int) [][]byte {
 	return out
 }
 
-// BenchmarkFilterSortTop filters 100 000 documents, sorts what is left and takes
-// the first 50.
+// BenchmarkFilterSortTop filters 100 000 documents, sorts the matches and takes the first 50.
 func BenchmarkFilterSortTop(b *testing.B) {
 	docs := benchmarkHotels(100_000)
 	cases := []struct{ filter, orderby string }{

@@ -11,11 +11,11 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// document is a document as the naive evaluator sees it. Times are milliseconds,
-// numbers int64 or float64, points are points.
+// document is the naive evaluator's form of a document: times are milliseconds, numbers int64 or float64, points are
+// points.
 type document = map[string]any
 
-// hotelFields are fields of all types, with sub-fields of the complex ones.
+// hotelFields has fields of all types, with sub-fields of the complex ones.
 var hotelFields = compileFields(
 	field("HotelId", "Edm.String", key),
 	field("HotelName", "Edm.String"),
@@ -90,8 +90,7 @@ func byName(fields []*stored.Field) map[string]*stored.Field {
 	return m
 }
 
-// encode writes a document as it is stored, with its members in an order that
-// is not that of the fields.
+// encode encodes a document in its stored form, with members in another order than the fields.
 func encode(fields []*stored.Field, d document) []byte {
 	var dst []byte
 	for _, f := range slices.Backward(fields) {

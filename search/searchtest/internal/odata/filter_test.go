@@ -40,7 +40,7 @@ func TestFiltersEvaluateAsDocumented(t *testing.T) {
 		{"Rating gt -1e300", true},
 		{"Rating eq 1e300", false},
 		{"Visits eq 9007199254740993", true},
-		{"Visits eq 9007199254740992.0", false}, // as doubles they would be equal
+		{"Visits eq 9007199254740992.0", false}, // equal if they were doubles
 		{"Visits gt 9007199254740992.0", true},
 		{"Visits gt 9007199254740992.5", true},
 		{"Visits ge 9007199254740993.5", false},
@@ -60,7 +60,7 @@ func TestFiltersEvaluateAsDocumented(t *testing.T) {
 		{"not Parking", false},
 		{"Parking eq true and Parking ne false", true},
 
-		// Null, which a field also is that was never set.
+		// Null, also for a field that was never set.
 		{"Category eq null", true},
 		{"Category ne null", false},
 		{"null eq HotelName", false},
@@ -82,7 +82,7 @@ func TestFiltersEvaluateAsDocumented(t *testing.T) {
 		{"Tags/all(t: t ne 'pool')", true},
 		{"Scores/all(t: t gt 5)", true},
 		{"Scores/any(t: t gt 5)", false},
-		{"Rooms/any(r: r/Type eq 'Deluxe' and r/Rate lt 100)", false}, // of one room
+		{"Rooms/any(r: r/Type eq 'Deluxe' and r/Rate lt 100)", false}, // both conditions hold for one room
 		{"Rooms/any(r: r/Type eq 'Budget' and r/Rate lt 100)", true},
 		{"Rooms/all(r: r/Rate lt 200)", true},
 		{"Rooms/all(r: not r/Smoking)", false},
@@ -158,7 +158,7 @@ func TestNormalizersAreAppliedToBothSides(t *testing.T) {
 	}
 }
 
-// scores answers every call with the documents that match it.
+// scores has the matching documents and their scores for each call.
 type scores []map[uint32]float64
 
 func (s scores) Matches(call int, id uint32) bool {
@@ -189,8 +189,8 @@ func TestFullTextCallsAreListedAndAsked(t *testing.T) {
 	}{
 		{1, 5, true, 17},
 		{2, 4, true, 2},  // the second call matches, but its rating does not
-		{3, 1, true, 0},  // passes by what does not score
-		{4, 1, false, 0}, // passes by nothing
+		{3, 1, true, 0},  // matches through a condition without score
+		{4, 1, false, 0}, // matches no condition
 	}
 	for _, row := range rows {
 		doc := encode(hotelFields, document{"Rating": row.rating})

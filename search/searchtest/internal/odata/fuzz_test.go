@@ -16,7 +16,7 @@ var fuzzSeeds = []string{
 	"Rating desc,search.score(),geo.distance(Location,geography'POINT(0 0)') asc", "HotelId,Address/City,*", "Rooms/$count",
 }
 
-// checkRefusal: a refusal must be one, and its message must be text.
+// checkRefusal checks that an error is a refusal with valid text.
 func checkRefusal(t *testing.T, text string, err error) {
 	var refusal *Error
 	if err == nil {

@@ -54,7 +54,7 @@ func TestPolygonsContainTheirEdgesAndCorners(t *testing.T) {
 			[]point{{0, 65.5}, {178.9, 65.5}, {-178.9, 65.5}, {180, 64.9}},
 		},
 		{
-			"(-120 0, 120 10, 100 20, -120 0)", // no rectangle: stays on this side
+			"(-120 0, 120 10, 100 20, -120 0)", // not a rectangle: does not cross ±180°
 			[]point{{0, 5.1}},
 			[]point{{180, 5}},
 		},
@@ -76,8 +76,7 @@ func TestPolygonsContainTheirEdgesAndCorners(t *testing.T) {
 
 func TestConvexPolygonsAgreeWithHalfPlanes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		// Corners on a circle, in order, are convex; whole numbers keep the
-		// arithmetic exact on the edges.
+		// Points on a circle, in order, form a convex polygon; integers keep the arithmetic exact on its edges.
 		n := rapid.IntRange(3, 8).Draw(t, "corners")
 		start := rapid.Float64Range(0, 2).Draw(t, "start")
 		var ring []point

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive is a filter with what it means.
+// naive is a filter with its meaning.
 type naive struct {
 	text string
 	eval func(d document) bool
@@ -197,8 +197,8 @@ func drawFilter(t *rapid.T, variable string, depth int) naive {
 	}
 }
 
-// drawNumbers draws a lambda expression over numbers in the normal form that is
-// allowed: for any an or of ands, for all an and of ors.
+// drawNumbers draws a lambda expression over numbers in the allowed normal form: for any an or of ands, for all an
+// and of ors.
 func drawNumbers(t *rapid.T) naive {
 	all := rapid.Bool().Draw(t, "all")
 	word, inner, outer, refused := "any", " and ", ") or (", "ne"

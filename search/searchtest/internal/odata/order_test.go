@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// sorted sorts documents, whose ids are their places, and returns the ids.
+// sorted sorts documents and returns their ids, which are their indices in the argument.
 func sorted(t *testing.T, orderby string, documents ...document) []uint32 {
 	t.Helper()
 	o, err := CompileOrder(orderby, hotel)
@@ -32,18 +32,18 @@ func sorted(t *testing.T, orderby string, documents ...document) []uint32 {
 
 func TestOrdersSortAsDocumented(t *testing.T) {
 	number := func(n int64) document { return document{"Rating": n, "HotelId": string(rune('0' + n))} }
-	// Nulls come first going up and last going down, no distance the other way.
+	// Ascending order puts nulls first, descending order last; for geo.distance it is the reverse.
 	assert.Equal(t, []uint32{1, 2, 0}, sorted(t, "Rating", number(3), document{}, number(2)))
 	assert.Equal(t, []uint32{0, 2, 1}, sorted(t, "Rating desc", number(3), document{}, number(2)))
 	far, near, nowhere := document{"Location": point{20, 0}}, document{"Location": point{1, 0}}, document{}
 	assert.Equal(t, []uint32{1, 0, 2}, sorted(t, "geo.distance(Location, geography'POINT(0 0)')", far, near, nowhere))
 	assert.Equal(t, []uint32{2, 0, 1}, sorted(t, "geo.distance(geography'POINT(0 0)', Location) desc", far, near, nowhere))
 
-	// Strings by code points.
+	// Strings are ordered by code points.
 	text := func(s string) document { return document{"HotelName": s} }
 	assert.Equal(t, []uint32{0, 2, 1, 4, 3, 5}, sorted(t, "HotelName asc", text("1"), text("2"), text("10"), text("a"), text("Z"), text("é")))
 
-	// Ties go to the score, then to the id.
+	// Ties are broken by score, then by id.
 	score := func(s float64, n int64) document { return document{"@search.score": s, "Rating": n} }
 	assert.Equal(t, []uint32{3, 1, 0, 2}, sorted(t, "Rating", score(1, 2), score(3, 2), score(1, 2), score(0, 1)))
 	assert.Equal(t, []uint32{1, 0, 2, 3}, sorted(t, "search.score() desc", score(1, 2), score(3, 2), score(1, 2), score(0, 1)))

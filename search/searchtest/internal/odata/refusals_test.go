@@ -20,7 +20,7 @@ func TestFiltersAreRefusedInTheWordsOfTheService(t *testing.T) {
 		{"Scores/any(t: t eq 123) eq true", notOneLiteral},
 		{"HotelName eq 'United Kingdom' {x} Category eq 'a'", "Syntax error at position 33 in 'HotelName eq 'United Kingdom' {x} Category eq 'a''."},
 
-		// What cannot be read.
+		// Syntax errors.
 		{"", "Expression expected at position 0 in ''."},
 		{"Rating gt", "Expression expected at position 9 in 'Rating gt'."},
 		{"Rating + 1", "Syntax error: character '+' is not valid at position 7 in 'Rating + 1'."},
@@ -92,7 +92,7 @@ func TestFiltersAreRefusedInTheWordsOfTheService(t *testing.T) {
 		{"Rooms/any(r: r/View/Secret eq 'x')", "'Rooms/View/Secret' is not a filterable field. Only filterable fields can be used in filter expressions."},
 		{"Vector/any()", "'Vector' is not a filterable field. Only filterable fields can be used in filter expressions."},
 
-		// What the library knows and the service does not.
+		// Features of the OData library that the service lacks.
 		{"Rating add 1 gt 5", "The operator 'add' is not supported."},
 		{"Rating has 1", "The operator 'has' is not supported."},
 		{"-Rating gt 5", "The unary operator '-' is not supported."},
@@ -136,8 +136,7 @@ func TestFiltersAreRefusedInTheWordsOfTheService(t *testing.T) {
 	}
 }
 
-// The examples of the service's documentation, and a few of its rules that have
-// none.
+// The examples of the service's documentation, and some of its rules without an example.
 func TestLambdaExpressionsFollowTheRulesOfTheirElements(t *testing.T) {
 	const area = "geography'POLYGON((0 0, 1 0, 1 1, 0 0))'"
 	allowed := []string{
@@ -240,7 +239,7 @@ func TestNestingAndLengthAreLimited(t *testing.T) {
 	_, err = CompileFilter(clauses(maxClauses+1), hotel)
 	require.ErrorContains(t, err, "too many clauses")
 
-	// What is only long is read in loops.
+	// Long but flat input is parsed without recursion.
 	_, err = CompileFilter(strings.Repeat("a/", 100_000)+"a", hotel)
 	require.ErrorContains(t, err, "Could not find a property named 'a'")
 	_, err = CompileFilter("Rating"+strings.Repeat(" eq 1", 100_000), hotel)

@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 )
 
-// FuzzAnalyze reads requests of any form: each is refused, or its reply is JSON.
+// FuzzAnalyze: each request is refused or answered with JSON.
 func FuzzAnalyze(f *testing.F) {
 	versions := apiversion.Versions()
 	for n, body := range []string{

@@ -8,7 +8,6 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
-// FuzzPassageOptions reads settings of any form.
 func FuzzPassageOptions(f *testing.F) {
 	for _, seed := range []string{"none", "extractive", "extractive|count-3,threshold-0.7", "extractive|highlight-true", "EXTRACTIVE|maxcharlength-5", "|", "extractive|,", "none|"} {
 		f.Add(seed)

@@ -12,7 +12,7 @@ func TestMergedKeysAreSortedAndThereOnce(t *testing.T) {
 	require.Empty(t, mergeKeys(nil, nil))
 }
 
-// An index that was walked once, and then only written to, does not keep each key that has come.
+// An index that was walked once and then only written to must not collect new keys without bound.
 func TestKeysAreNotKeptForAWalkThatNeverComes(t *testing.T) {
 	v := &View{byKey: map[string]uint32{"a": 0}}
 	v.needKeys()

@@ -13,9 +13,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
-// FuzzSmallDefinitions: no body of a definition other than an index panics, every
-// refusal is a 400 that says something, and what is taken is echoed as a definition
-// that means the same.
+// No body of a definition (indexes excepted) causes a panic. A refusal is a 400 with a message; an accepted
+// definition is echoed with the same meaning.
 func FuzzSmallDefinitions(f *testing.F) {
 	versions := apiversion.Versions()
 	for n, body := range []string{
@@ -68,7 +67,7 @@ func FuzzSmallDefinitions(f *testing.F) {
 			echo := res.AppendDefinition(nil, version, "")
 			require.True(t, json.Valid(echo), "%s", echo)
 			given := string(shape.AppendGiven(nil, res.Object, apiversion.All()))
-			body = []byte(given) // what a snapshot has is the same again, secrets apart
+			body = []byte(given) // a snapshot's definition is unchanged except for secrets
 			again, err := parse()
 			require.Nil(t, err, "%s", given)
 			require.Equal(t, given, string(shape.AppendGiven(nil, again.Object, apiversion.All())))
@@ -76,7 +75,7 @@ func FuzzSmallDefinitions(f *testing.F) {
 	})
 }
 
-// baseOf is the definition of something that was parsed.
+// baseOf returns the Resource of a parsed definition.
 func baseOf[T described](parsed T, err *reply.Error) (*shape.Resource, *reply.Error) {
 	if err != nil {
 		return nil, err

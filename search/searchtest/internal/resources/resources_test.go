@@ -14,8 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/store"
 )
 
-// TestOneOfManyCreatorsWinsConcurrentSafe: an index is created once, and its
-// tags never repeat, however many create and update it at a time.
+// With many concurrent creates and updates exactly one create succeeds, and no ETag repeats.
 func TestOneOfManyCreatorsWinsConcurrentSafe(t *testing.T) {
 	srv := NewService("searchtest", false, store.Options{KeepChanges: -1})
 	const small = `{"name":"small","fields":[{"name":"id","type":"Edm.String","key":true}]}`

@@ -18,10 +18,10 @@ func withField(f string) string {
 	return withMembers(`"fields":[{"name":"id","type":"Edm.String","key":true},` + f + `]`)
 }
 
-// withMembers is an index with the given members beside its name.
+// withMembers is an index with additional members.
 func withMembers(members string) string { return `{"name":"index","fields":[],` + members + `}` }
 
-// plainFields are fields for the members that refer to some.
+// plainFields are fields for members that refer to some.
 const plainFields = `"fields":[{"name":"id","type":"Edm.String","key":true},{"name":"title","type":"Edm.String"},` +
 	`{"name":"shelf","type":"Edm.String","searchable":false},{"name":"french","type":"Edm.String","analyzer":"fr.lucene"},` +
 	`{"name":"words","type":"Edm.String","analyzer":"whitespace"},{"name":"n","type":"Edm.Int32"},{"name":"at","type":"Edm.DateTimeOffset"},` +
@@ -29,14 +29,14 @@ const plainFields = `"fields":[{"name":"id","type":"Edm.String","key":true},{"na
 	`{"name":"where","type":"Edm.GeographyPoint"},{"name":"tags","type":"Collection(Edm.String)"},` +
 	`{"name":"address","type":"Edm.ComplexType","fields":[{"name":"city","type":"Edm.String"}]}]`
 
-// semanticTypes is what users have reported of a semantic configuration.
+// semanticTypes is a message that users have reported for a semantic configuration.
 const semanticTypes = "The request is invalid. Details: definition : Semantic configurations support fields of type Edm.String and Collection(Edm.String). Subfields of Edm.ComplexType can be used but subfields of Collection(Edm.ComplexType) are not supported. " +
 	"Please visit https://aka.ms/SemanticConfiguration for more info."
 
 func plain(members string) string { return withMembers(plainFields + `,` + members) }
 
-// vectorField is a vector field with the given members; vectorIndex an index
-// that has it and a configuration for it.
+// vectorField is a vector field with additional members; vectorIndex is an index with that field and a configuration
+// for it.
 func vectorField(members string) string {
 	return `{"name":"v","type":"Collection(Edm.Single)","searchable":true,"dimensions":3,"vectorSearchProfile":"p"` + members + `}`
 }
@@ -48,8 +48,8 @@ func vectorIndex(field string) string {
 	return withMembers(`"fields":[{"name":"id","type":"Edm.String","key":true},` + field + `],` + vectorSearch)
 }
 
-// once is a definition in which a later member of a name replaces an earlier:
-// the builders above give "fields" first, for those that do not care.
+// once removes duplicate members and keeps the last. The helpers above put default "fields" first, which a test case
+// may override.
 func once(t *testing.T, definition string) []byte {
 	t.Helper()
 	if strings.Count(definition, `"fields":[],`) == 1 && strings.Count(definition, `"fields"`) > 1 {

@@ -16,8 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// FuzzCompileSchema: no text panics, every refusal is a 400 that says something,
-// and what is taken is echoed as a definition that means the same.
+// No text causes a panic. A refusal is a 400 with a message; an accepted definition is echoed with the same meaning.
 func FuzzCompileSchema(f *testing.F) {
 	versions := append(apiversion.Versions(), apiversion.Of(""))
 	for _, pattern := range []string{"testdata/requests/definitions/*.json", "testdata/recordings/testdata/*Index*.json", "testdata/recordings/testdata/py_hotel_schema.json"} {
@@ -26,7 +25,7 @@ func FuzzCompileSchema(f *testing.F) {
 		for _, file := range files {
 			data, err := os.ReadFile(file)
 			require.NoError(f, err)
-			if len(data) < 2000 { // the engine spends its time on shortening long ones
+			if len(data) < 2000 { // long inputs cost the engine time for minimizing
 				f.Add(data, uint8(len(data)))
 			}
 		}
@@ -41,7 +40,7 @@ func FuzzCompileSchema(f *testing.F) {
 	})
 }
 
-// echoFault is what is wrong with how a definition is taken, "" if nothing.
+// echoFault describes what is wrong with the handling of a definition; "" means nothing.
 func echoFault(body []byte, version apiversion.Version) string {
 	sc, err := Compile(body, version)
 	if err != nil {
@@ -66,8 +65,7 @@ func echoFault(body []byte, version apiversion.Version) string {
 	return ""
 }
 
-// TestRandomFieldsAreRefusedOrEchoed draws definitions that are JSON and nearly
-// right, which random bytes hardly ever are.
+// The test draws JSON definitions that are nearly valid, which random bytes hardly ever are.
 func TestRandomFieldsAreRefusedOrEchoed(t *testing.T) {
 	types := []string{"Edm.Decimal"}
 	for typ := stored.String; typ <= stored.Byte; typ++ {

@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// compiled is the schema of a definition that must be fine.
+// compiled returns the schema of a valid definition.
 func compiled(t *testing.T, definition string, version apiversion.Version) *Index {
 	t.Helper()
 	sc, err := Compile(once(t, definition), version)
@@ -65,8 +65,7 @@ func TestPackedBitsTakeOneByteForEightDimensions(t *testing.T) {
 	require.Contains(t, string(sc.Definition), `"dimensions":128`)
 }
 
-// TestComplexFieldsComeAfterAllOthers: so the service writes documents; see the
-// recording staticallyTypedDateTimesRoundTripAsUtc.
+// The service writes documents in this order; see the recording staticallyTypedDateTimesRoundTripAsUtc.
 func TestComplexFieldsComeAfterAllOthers(t *testing.T) {
 	sc := compiled(t, withField(`{"name":"b","type":"Edm.ComplexType","fields":[{"name":"y","type":"Edm.ComplexType","fields":[{"name":"z","type":"Edm.String"}]},{"name":"x","type":"Edm.String"}]},
 		{"name":"c","type":"Edm.String"},{"name":"a","type":"Collection(Edm.ComplexType)","fields":[{"name":"x","type":"Edm.String"}]},{"name":"d","type":"Edm.Int32"}`), apiversion.Latest())
@@ -86,8 +85,7 @@ func fieldNames(fields []*stored.Field) string {
 	return strings.Join(names, " ")
 }
 
-// TestDefinitionsAreWrittenAsTheVersionOfTheRequestKnowsThem: the members of
-// later versions are neither taken nor shown.
+// Members of later versions are neither accepted nor shown.
 func TestDefinitionsAreWrittenAsTheVersionOfTheRequestKnowsThem(t *testing.T) {
 	const simple = `"fields":[{"name":"id","type":"Edm.String","key":true}]`
 	for _, c := range []struct{ version, field, index string }{
@@ -124,7 +122,7 @@ func TestDefinitionsAreWrittenAsTheVersionOfTheRequestKnowsThem(t *testing.T) {
 	}
 }
 
-// memberNames are the names of the members of an object, in order.
+// memberNames returns the names of an object's members in order.
 func memberNames(t *testing.T, object []byte) string {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(string(object)))
@@ -166,8 +164,7 @@ func TestMembersOfLaterVersionsAreUnknownToEarlierOnes(t *testing.T) {
 	compiled(t, vectorIndex(vectorFieldOf("4096")), apiversion.Of("2025-09-01"))
 }
 
-// TestErrorsHaveCodesSince2023: recordings of older versions have none; users
-// of later ones quote them.
+// Recordings of older versions have no error codes; users of later versions quote them.
 func TestErrorsHaveCodesSince2023(t *testing.T) {
 	bad := once(t, plain(`"suggesters":[{"name":"a","sourceFields":[]}]`))
 	_, old := Compile(bad, apiversion.Of("2020-06-30"))

@@ -13,15 +13,14 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
-// notEmulated are members that the specification has and a shape lacks, each with the reason.
+// notEmulated has the members of the specification that a shape lacks, each with the reason.
 var notEmulated = map[string]string{
 	"SearchIndex.@odata.etag":                           "of every kind of definition, read by package searchtest",
 	"VectorSearchCompression.defaultOversampling":       "the package of 2025-09-01 says that it is for 2024-07-01 only",
 	"VectorSearchCompression.rerankWithOriginalVectors": "the same",
 }
 
-// TestDefinitionsHaveWhatTheSpecificationHas compares the members of shapes with those of models, in each stable
-// version.
+// The test compares the members of shapes with those of models in each stable version.
 func TestDefinitionsHaveWhatTheSpecificationHas(t *testing.T) {
 	s, err := spec.Load()
 	require.NoError(t, err)

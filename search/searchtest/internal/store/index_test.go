@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 )
 
-// What reads see is, at any time, what was written at least the lag before.
+// A read sees everything that was written at least the lag earlier.
 func TestVisibleDocumentsAgreeWithTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lag := time.Duration(rapid.IntRange(1, 5).Draw(t, "lag"))
@@ -68,8 +68,7 @@ func TestVisibleDocumentsAgreeWithTheModel(t *testing.T) {
 	})
 }
 
-// However many changes there are and however few are kept, the history is the
-// end of what happened.
+// The kept history is always the end of the full history.
 func TestHistoryIsTheEndOfWhatHappened(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 8).Draw(t, "limit")
@@ -133,7 +132,7 @@ func TestALookupKnowsEveryFieldOfTheDocumentItFinds(t *testing.T) {
 		data, sc := ix.Get("1", time.Now())
 		got <- found{data, sc}
 	}()
-	// The lookup is under way once it waits for the lock that is held here.
+	// The lookup is in progress once it waits for the lock that the test holds.
 	for stacks := make([]byte, 1<<20); len(got) == 0 && !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), ").Get("); {
 		runtime.Gosched()
 	}
@@ -144,7 +143,7 @@ func TestALookupKnowsEveryFieldOfTheDocumentItFinds(t *testing.T) {
 	assert.Equal(t, found{[]byte{7}, wide}, <-got)
 }
 
-// compiled is a definition of an index, with more fields than its key.
+// compiled returns the definition of an index with a key and more fields.
 func compiled(t *testing.T, more string) *schema.Index {
 	sc, err := schema.Compile([]byte(`{"name":"stale","fields":[{"name":"id","type":"Edm.String","key":true}`+more+`]}`), apiversion.Latest())
 	require.Nil(t, err)

@@ -37,7 +37,7 @@ func FuzzParseDateTime(f *testing.F) {
 		if !ok {
 			return
 		}
-		// Whatever is accepted must be what the time package reads.
+		// Accepted input must parse to the same time with package time.
 		text := strings.ToUpper(s)
 		if text[16] != ':' {
 			text = text[:16] + ":00" + text[16:]

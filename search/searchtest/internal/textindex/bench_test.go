@@ -14,9 +14,8 @@ import (
 
 const benchmarkHotels = 100_000
 
-// manyHotels makes documents like the recorded ones: a name of two or three
-// words, two descriptions of some 30 words of which few are in most documents, a
-// category, tags and an address. The same seed makes the same documents.
+// manyHotels returns documents like the recorded ones: a name of two or three words, two descriptions of about 30
+// words, most of them rare, a category, tags and an address. The documents depend only on n.
 func manyHotels(n int) [][][]string {
 	r := rand.New(rand.NewPCG(6, 2026))
 	words := make([]string, 20_000)

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// plainDistance is the textbook's: optimal string alignment over a full table.
+// plainDistance is optimal string alignment over a full table, as in textbooks.
 func plainDistance(a, b []rune) int {
 	d := make([][]int, len(a)+1)
 	for i := range d {
@@ -169,7 +169,7 @@ func TestPostingsGiveBackWhatWasPutIn(t *testing.T) {
 }
 
 func TestLengthsRoundAsInLucene(t *testing.T) {
-	// From the table of Lucene's SmallFloat: lengths that share a byte are equal.
+	// From the table of Lucene's SmallFloat: lengths encoded by the same byte are equal.
 	for length, want := range map[uint32]float64{1: 1, 2: 2.56, 3: 4, 4: 4, 5: 5.2244897, 7: 7.111111, 10: 10.24, 16: 16, 100: 113.77778} {
 		f := float64(decodeNorm(encodeNorm(length)))
 		assert.InEpsilon(t, want, 1/(f*f), 1e-6, "length %d", length)

@@ -14,16 +14,14 @@ import (
 
 const recordings = "../../testdata/recordings/"
 
-// hotelFields are the searchable fields of the index of the Java recordings, with
-// their analyzers.
+// hotelFields are the searchable fields of the Java recordings' index, with their analyzers.
 var hotelFields = []string{
 	"HotelId", "HotelName", "Description:en.lucene", "Description_fr:fr.lucene", "Category", "Tags",
 	"Address/StreetAddress", "Address/City", "Address/StateProvince", "Address/PostalCode", "Address/Country",
 	"Rooms/Description:en.lucene", "Rooms/Description_fr:fr.lucene", "Rooms/Type", "Rooms/BedOptions", "Rooms/Tags",
 }
 
-// pythonFields are those of the Python recordings, where the key is not
-// searchable and names begin in lower case.
+// pythonFields are those of the Python recordings: the key is not searchable and names start in lower case.
 var pythonFields = []string{
 	"hotelName", "description:en.lucene", "descriptionFr:fr.lucene", "category", "tags",
 	"address/streetAddress", "address/city", "address/stateProvince", "address/postalCode", "address/country",
@@ -38,7 +36,7 @@ func analyzer(t testing.TB, name string) analysis.Analyzer {
 	return a
 }
 
-// fieldsOf reads "path:analyzer" with standard.lucene where none is named.
+// fieldsOf parses "path:analyzer"; the default analyzer is standard.lucene.
 func fieldsOf(t testing.TB, specs []string) []textindex.Field {
 	fields := make([]textindex.Field, len(specs))
 	for i, spec := range specs {
@@ -52,7 +50,7 @@ func fieldsOf(t testing.TB, specs []string) []textindex.Field {
 	return fields
 }
 
-// hotel is a document as it was uploaded.
+// hotel is a document as uploaded.
 type hotel map[string]any
 
 func readHotels(t testing.TB, file string) []hotel {
@@ -68,7 +66,7 @@ func readHotels(t testing.TB, file string) []hotel {
 	return hotels
 }
 
-// texts is the texts of a field.
+// texts returns the texts of a field.
 func texts(value any, path string) []string {
 	name, rest, nested := strings.Cut(path, "/")
 	switch v := value.(type) {
@@ -99,7 +97,7 @@ func nestedIn(h hotel) int {
 	return len(rooms)
 }
 
-// hotelIndex has the hotels with the ids 1, 2, … in the order of the file.
+// hotelIndex has the hotels of a file with the ids 1, 2, …, in file order.
 func hotelIndex(t testing.TB, file string, specs []string, s textindex.Similarity) (*textindex.Index, []hotel) {
 	hotels := readHotels(t, file)
 	fields := fieldsOf(t, specs)

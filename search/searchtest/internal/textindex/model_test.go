@@ -13,14 +13,14 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
-// model evaluates queries document by document, the slow and plain way.
+// model evaluates queries document by document, slowly and simply.
 type model struct {
 	fields    []string
 	documents map[uint32][]([][]string) // words of each value of each field, by id
 	nested    map[uint32]int            // objects that count as documents, by id
 }
 
-// rows is how many documents scores reckon with.
+// rows is the number of documents for scoring.
 func (m *model) rows() float64 {
 	n := len(m.documents)
 	for id := range m.documents {
@@ -29,7 +29,7 @@ func (m *model) rows() float64 {
 	return float64(n)
 }
 
-// words is the words of a field with their positions.
+// words returns the words of a field by position.
 func (m *model) words(id uint32, field int) map[int]string {
 	at, words := 0, make(map[int]string)
 	for _, value := range m.documents[id][field] {
@@ -67,8 +67,8 @@ func (m *model) score(id uint32, field int, term string) float64 {
 	return idf * f * 2.2 / (f + 1.2*(0.25+0.75*length/(total/m.rows())))
 }
 
-// rounded is the length that one byte can hold: the mantissa of 1/sqrt(n) has
-// three bits, the first of which is always set.
+// rounded is the length as stored in one byte: the mantissa of 1/sqrt(n) has three bits, the first of which is always
+// set.
 func rounded(n int) float64 {
 	f, e := math.Frexp(1 / math.Sqrt(float64(n)))
 	f = math.Ldexp(math.Floor(f*8)/8, e)
@@ -99,8 +99,7 @@ func (m *model) phrase(id uint32, field int, terms []string, slop int) bool {
 	return place(0, 0, 0, nil)
 }
 
-// eval reports whether a document matches and its score; scored is false where
-// the model does not know the score.
+// eval returns whether a document matches, and its score; scored is false if the model cannot compute the score.
 func (m *model) eval(n lucene.Node, id uint32) (match bool, score float64, scored bool) {
 	switch n := n.(type) {
 	case lucene.MatchAll:
@@ -255,7 +254,7 @@ func TestSearchAgreesWithTheModel(t *testing.T) {
 	})
 }
 
-// checkTop compares the best hits with all of them, sorted.
+// checkTop compares the best hits with all hits, sorted.
 func checkTop(t *rapid.T, found *textindex.Matches) {
 	var all []textindex.Hit
 	for id, score := range found.All() {
@@ -275,8 +274,7 @@ func checkTop(t *rapid.T, found *textindex.Matches) {
 	}
 }
 
-// TestDeletedDocumentsLeaveNoTrace deletes enough for the index to be compacted,
-// several times over.
+// The test deletes enough documents to compact the index several times.
 func TestDeletedDocumentsLeaveNoTrace(t *testing.T) {
 	fields := fieldsOf(t, hotelFields)
 	hotels := readHotels(t, "HotelsDataArray.json")

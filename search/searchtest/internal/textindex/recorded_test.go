@@ -52,7 +52,7 @@ func (h *recordedHit) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// javaHits is the hits in the last reply of a recording.
+// javaHits returns the hits in the last reply of a recording.
 func javaHits(t testing.TB, name string) []recordedHit {
 	var reply struct{ Value []recordedHit }
 	require.NoError(t, json.Unmarshal(javaReply(t, name), &reply))
@@ -228,7 +228,7 @@ func TestSuggestionsAreThoseRecorded(t *testing.T) {
 		fields    []string
 		only      []string
 		marked    bool
-		unordered bool // the request had an order of its own
+		unordered bool // the request had its own order
 		top       int
 	}{
 		{recording: "canSuggestDynamicDocuments", search: "more", unordered: true},

@@ -22,7 +22,7 @@ func TestPhrasesAndPatterns(t *testing.T) {
 		{`"luxury hotel"`, []uint32{2}},
 		{`"luxury of the hotels"`, []uint32{1}}, // removed words leave gaps
 		{`"luxury hotel"~1`, []uint32{2, 4}},
-		{`"luxury hotel"~2`, []uint32{1, 2, 3, 4}}, // to swap two words takes two moves
+		{`"luxury hotel"~2`, []uint32{1, 2, 3, 4}}, // swapping two words takes two moves
 		{`"hotel"`, []uint32{1, 2, 3, 4}},
 		{`"the"`, []uint32{}},
 		{"the", []uint32{}},
@@ -33,7 +33,7 @@ func TestPhrasesAndPatterns(t *testing.T) {
 		{"m?te*", []uint32{6}},
 		{"/RO.CH/", []uint32{6}},
 		{"reach~1", []uint32{6}},
-		{"raoch~1", []uint32{6}}, // two neighbours swapped are one edit
+		{"raoch~1", []uint32{6}}, // two swapped neighbours are one edit
 		{"-roach", []uint32{}},
 		{"motel -roach", []uint32{}},
 		{"* -roach", []uint32{1, 2, 3, 4, 5}},
@@ -76,7 +76,7 @@ func TestFieldsAndWeights(t *testing.T) {
 	assert.InEpsilon(t, 2*both, score("x^2", textindex.Options{}, 1), 1e-6)
 	assert.InEpsilon(t, 4*both, score("(x^2)^2", textindex.Options{}, 1), 1e-6)
 	assert.InDelta(t, 2, score("x*^2", textindex.Options{Fields: []string{"a"}}, 1), 1e-6)
-	// All words are asked for, each in any of the fields.
+	// Both words are required, each in any field.
 	assert.Positive(t, score("x y", textindex.Options{Operator: lucene.And}, 1))
 	assert.True(t, x.Has("b/c"))
 	assert.False(t, x.Has("c"))
@@ -149,8 +149,7 @@ func TestFieldsMayBeAddedAndChanged(t *testing.T) {
 	assert.Equal(t, []uint32{2}, found(t, x, "luxury", lucene.Or))
 }
 
-// TestReadersConcurrentSafe lets readers enumerate terms for the first time all at
-// once: the sorted order is made by whoever comes first.
+// Readers enumerate the terms for the first time concurrently; the first of them sorts the terms.
 func TestReadersConcurrentSafe(t *testing.T) {
 	x, _ := hotelIndex(t, "HotelsDataArray.json", hotelFields, nil)
 	s, _ := suggester(t, "HotelsDataArray.json", "Description", "HotelName")

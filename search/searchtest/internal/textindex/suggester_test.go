@@ -25,10 +25,10 @@ func TestSuggestNeedsAllWordsInOneValue(t *testing.T) {
 		want  []uint32
 	}{
 		{"", false, nil},
-		{"qui", false, []uint32{2, 3, 1}}, // the shorter the text the better
+		{"qui", false, []uint32{2, 3, 1}}, // shorter texts rank higher
 		{"quick br", false, []uint32{2, 1}},
 		{"QUICK BR", false, []uint32{2, 1}},
-		{"qui br", false, nil}, // only the last word may go on
+		{"qui br", false, nil}, // only the last word may be incomplete
 		{"red fur", false, []uint32{1}},
 		{"red tail", false, nil}, // in two values
 		{"ick", false, nil},
@@ -73,7 +73,7 @@ func TestAutocompleteModes(t *testing.T) {
 		{"quack br", textindex.OneTermWithContext, true, []string{"quick bread", "quick brown"}},
 		{"quack bx", textindex.OneTermWithContext, true, []string{}},
 		{"brx", textindex.OneTerm, true, []string{"bread", "brown"}},
-		{"thx", textindex.OneTerm, true, []string{}}, // no fuzzy completion is a common word
+		{"thx", textindex.OneTerm, true, []string{}}, // fuzzy completion returns no common words
 		{"the", textindex.OneTerm, true, []string{"the"}},
 	} {
 		completions, err := s.Autocomplete(textindex.TypedText{Text: test.text, Fuzzy: test.fuzzy}, test.mode, textindex.Tags{})

@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
-// small is an index of one field t and documents with the ids 1, 2, …
+// small is an index of one field t with documents 1, 2, …
 func small(t testing.TB, analyzer string, synonyms string, documents ...string) *textindex.Index {
 	s, err := textindex.ParseSynonyms(synonyms)
 	require.NoError(t, err)
@@ -24,7 +24,7 @@ func small(t testing.TB, analyzer string, synonyms string, documents ...string) 
 	return x
 }
 
-// found is the ids that a query of the full syntax finds, in their order.
+// found returns the ids that a query of the full syntax finds, in order.
 func found(t testing.TB, x *textindex.Index, query string, op lucene.Operator) []uint32 {
 	n, err := lucene.ParseFull(query, op)
 	require.NoError(t, err)

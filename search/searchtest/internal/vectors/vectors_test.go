@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// encode writes a vector as it is stored.
+// encode encodes a vector in its stored form.
 func encode(element stored.Type, v []float32) []byte {
 	var dst []byte
 	for _, x := range v {
@@ -90,8 +90,7 @@ func TestBetterAlwaysScoresHigher(t *testing.T) {
 	})
 }
 
-// model is what the index must agree with: vectors in a map, and arithmetic in
-// double precision.
+// model keeps vectors in a map and computes in double precision.
 type model map[uint32][]float32
 
 func (m model) measure(metric Metric, q, v []float32) float64 {
@@ -176,8 +175,7 @@ func TestSearchAgreesWithANaiveOneAfterAnyWrites(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, got, len(want))
 		for i, n := range got {
-			// The choice is made in single precision: what is taken in place of
-			// another may be worse by that much.
+			// The index compares in single precision, so its choice may be slightly worse.
 			require.InDelta(t, want[i], n.Measure, 1e-5*scale, "neighbor %d", i)
 			require.InDelta(t, m.measure(metric, query, m[n.ID]), n.Measure, 1e-6*scale, "document %d", n.ID)
 			require.True(t, accept == nil || accept(n.ID))
@@ -226,8 +224,8 @@ func TestMetricsAreSpelledAsInDefinitions(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// The scores are those of the documentation's quickstart, where the text has
-// hotels 4 and 13 first, and the vector 48, 49, 4 and 13.
+// The scores are those of the documentation's quickstart: the text query ranks hotels 4 and 13 first, the vector
+// query 48, 49, 4 and 13.
 func TestFusionGivesTheScoresThatTheDocumentationShows(t *testing.T) {
 	first := Fuse(Ranking{[]uint32{1}, 1}, Ranking{[]uint32{1}, 1})
 	assert.Equal(t, float32(0.03333333507180214), float32(first[0].Score))
@@ -240,7 +238,7 @@ func TestFusionGivesTheScoresThatTheDocumentationShows(t *testing.T) {
 	assert.Empty(t, Fuse())
 }
 
-// BenchmarkSearch looks for the 10 nearest of 10 000 vectors.
+// BenchmarkSearch finds the 10 nearest of 10 000 vectors.
 func BenchmarkSearch(b *testing.B) {
 	cases := []struct {
 		element stored.Type

@@ -18,8 +18,7 @@ var scannerSeeds = []string{
 	`"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"bbbbbbbbbbbbbbbbb"`, `"0123456\n"`, "\"01234567\x1f\"", " \t\r\n[ 1 , 2 ] ",
 }
 
-// The scanner accepts exactly what encoding/json accepts, and reads strings as
-// it does.
+// The scanner accepts exactly what encoding/json accepts, and reads strings as it does.
 func FuzzScanner(f *testing.F) {
 	for _, seed := range scannerSeeds {
 		f.Add([]byte(seed))
@@ -45,7 +44,7 @@ func FuzzScanner(f *testing.F) {
 		if plain {
 			require.Equal(t, want, string(raw))
 		}
-		// And what goes out is read back by encoding/json as the same text.
+		// The written text is read back by encoding/json unchanged.
 		var back string
 		require.NoError(t, json.Unmarshal(reply.AppendString(nil, want), &back))
 		require.Equal(t, want, back)
@@ -60,8 +59,8 @@ func TestScannerAcceptsNestingAsDeepAsEncodingJSON(t *testing.T) {
 	}
 }
 
-// A quote, a backslash, a control character or a high byte ends the fast part of
-// a string wherever among its eight bytes it stands.
+// The fast path handles eight bytes at a time and must stop at a quote, backslash, control character or high byte in
+// any position.
 func TestScannerFindsEverySpecialByteAtEveryPlace(t *testing.T) {
 	for place := range 24 {
 		for b := range 256 {

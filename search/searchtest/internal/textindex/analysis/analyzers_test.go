@@ -8,9 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestStandardAnalyzerCutsAtWordBoundaries is the annex and what Lucene makes of
-// it: UAX #29 for most, one token each for ideographs and hiragana, one for a
-// run of Thai.
+// The expectation combines UAX #29 with Lucene's rules: most scripts follow the annex, each ideograph and hiragana is
+// a token, a run of Thai is one token.
 func TestStandardAnalyzerCutsAtWordBoundaries(t *testing.T) {
 	a := analyzer(t, "standard.lucene")
 	for text, want := range map[string]string{
@@ -62,12 +61,11 @@ func TestPlainAnalyzersDoWhatTheyAreCalled(t *testing.T) {
 	assert.Empty(t, analyzer(t, "keyword").Analyze(""))
 }
 
-// TestLanguageAnalyzersAreLucenes has words from the tests and documentation of
-// Lucene's analyzers, so that a chain in another order, or with another stemmer,
-// shows.
+// The words come from tests and documentation of Lucene's analyzers. They reveal a different order of the chain or
+// another stemmer.
 func TestLanguageAnalyzersAreLucenes(t *testing.T) {
 	for _, c := range []struct{ language, text, want string }{
-		// 33 stop words, not Snowball's 174: "very" and "have" stay.
+		// The 33 stop words are Lucene's, not Snowball's 174: "very" and "have" stay.
 		{"en", "The hotels' guests have very good books", "hotel@1 guest@2 have@3 veri@4 good@5 book@6"},
 		{"en", "steven's running ponies relational conditional", "steven@0 run@1 poni@2 relat@3 condit@4"},
 		{"en", "steven\u2019s STEVEN\uff07S", "steven@0 steven@1"},
@@ -116,8 +114,7 @@ func TestNormalizersKeepTheValueWhole(t *testing.T) {
 	}
 }
 
-// TestAnalyzersConcurrentSafe shares each analyzer, and what stemmers remember,
-// between goroutines.
+// Goroutines share each analyzer and the caches of its stemmer.
 func TestAnalyzersConcurrentSafe(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, name := range Analyzers() {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hotelText is about 1 kB of the kind of text that fields hold.
+// hotelText is about 1 kB of typical field text.
 var hotelText = strings.Repeat(`Best hotel in town if you like luxury hotels. They have an amazing infinity pool, a spa, and a really helpful concierge.
 The location is perfect: right downtown, close to all the tourist attractions. We highly recommend this hotel's 24-hour room service (from $12.50). `, 4)[:1024]
 

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryNameOfTheServiceIsKnown counts them as its description does.
+// The test counts the components as the service's description does.
 func TestEveryNameOfTheServiceIsKnown(t *testing.T) {
 	assert.Len(t, builtInAnalyzers, 93)
 	assert.Len(t, builtInTokenizers, 13)
@@ -36,8 +36,7 @@ func TestEveryNameOfTheServiceIsKnown(t *testing.T) {
 	}
 }
 
-// TestTheModelsNameTheSameComponents compares the constants that users of the models
-// write with the tables of this package.
+// The test compares the constants of package models with the tables of this package.
 func TestTheModelsNameTheSameComponents(t *testing.T) {
 	file, err := parser.ParseFile(gotoken.NewFileSet(), "../../../../../models/analysisnames.go", nil, parser.SkipObjectResolution)
 	require.NoError(t, err)
@@ -80,8 +79,7 @@ func TestUnknownNamesAreErrors(t *testing.T) {
 	assert.EqualError(t, err, "the char filter 'x' does not exist")
 }
 
-// TestUnsupportedPartsWaitForTheirUse is what lets a definition name anything
-// that the service knows.
+// A definition may name any component of the service; only its use fails.
 func TestUnsupportedPartsWaitForTheirUse(t *testing.T) {
 	c, err := New(Definition{
 		Tokenizers:   one("MicrosoftLanguageTokenizer", `"language":"english"`),
@@ -120,8 +118,7 @@ func TestUnsupportedPartsWaitForTheirUse(t *testing.T) {
 	assert.NoError(t, builtIn.Check())
 }
 
-// TestMicrosoftAnalyzersAreApproximatedOnlyOnRequest shows that nothing stands in
-// for another without an instruction to.
+// An analyzer is replaced by another only if the options request that.
 func TestMicrosoftAnalyzersAreApproximatedOnlyOnRequest(t *testing.T) {
 	_, err := builtIn.Analyzer("en.microsoft")
 	assert.EqualError(t, err, "the analyzer 'en.microsoft' is not supported: the linguistic analyzers of Microsoft are closed")
@@ -139,8 +136,7 @@ func TestMicrosoftAnalyzersAreApproximatedOnlyOnRequest(t *testing.T) {
 	}
 }
 
-// TestNewRefusesWhatTheServiceRefuses has a row for each kind of mistake; all of
-// them are reported at once.
+// Each row has one kind of mistake; all mistakes are reported by one error.
 func TestNewRefusesWhatTheServiceRefuses(t *testing.T) {
 	for _, c := range []struct {
 		d    Definition
@@ -212,8 +208,7 @@ func TestNewRefusesWhatTheServiceRefuses(t *testing.T) {
 	assert.Len(t, joined.Unwrap(), 4)
 }
 
-// TestRecordedDefinitionsAreAccepted reads what the service itself wrote of every
-// component that it has.
+// The definitions are those that the service wrote, with every component.
 func TestRecordedDefinitionsAreAccepted(t *testing.T) {
 	seen := 0
 	for _, reply := range recordedReplies(t, "canCreateAllAnalysisComponents", "canUseAllAnalysisComponentNames", "canUseAllAnalysisComponentOptions", "canSearchWithCustomAnalyzer") {
@@ -228,8 +223,7 @@ func TestRecordedDefinitionsAreAccepted(t *testing.T) {
 	assert.Greater(t, seen, 200)
 }
 
-// TestRecordedAnalysesAreRepeated compares with the service's replies. The
-// requests, which were not recorded, are those of the Java SDK's test.
+// The replies are recorded. The requests, which were not recorded, are those of the Java SDK's test.
 func TestRecordedAnalysesAreRepeated(t *testing.T) {
 	var got []string
 	for _, c := range []struct {
@@ -266,7 +260,7 @@ func TestRecordedAnalysesAreRepeated(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// recordedReplies are the bodies of the recorded replies of the Java SDK's tests.
+// recordedReplies returns the recorded reply bodies of the Java SDK's tests.
 func recordedReplies(t *testing.T, tests ...string) []json.RawMessage {
 	t.Helper()
 	var out []json.RawMessage

@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestBuiltInFiltersHaveTheirDefaults runs each filter by its name in the
-// service.
+// The test runs each filter by its name in the service.
 func TestBuiltInFiltersHaveTheirDefaults(t *testing.T) {
 	for _, c := range []struct{ filter, tokenizer, text, want string }{
 		{"apostrophe", "whitespace", "Türkiye'de O\u2019Neil x", "Türkiye@0 O@1 x@2"},
@@ -47,8 +46,7 @@ func TestBuiltInFiltersHaveTheirDefaults(t *testing.T) {
 	}
 }
 
-// TestFiltersObeyTheirParameters has at least one row for each parameter of each
-// filter that a definition can configure.
+// Each configurable parameter of each filter has at least one row.
 func TestFiltersObeyTheirParameters(t *testing.T) {
 	for _, c := range []struct{ filter, members, text, want string }{
 		{"AsciiFolding", `"preserveOriginal":true`, "été x", "ete@0 été@0 x@1"},
@@ -105,7 +103,7 @@ func TestFiltersObeyTheirParameters(t *testing.T) {
 	}
 }
 
-// TestWordDelimiterIsLucenes has the cases of its documentation and tests.
+// The cases come from Lucene's documentation and tests.
 func TestWordDelimiterIsLucenes(t *testing.T) {
 	const none = `"generateWordParts":false,"generateNumberParts":false`
 	for _, c := range []struct{ members, text, want string }{
@@ -151,7 +149,7 @@ func TestStemmersLeaveKeywordsAlone(t *testing.T) {
 	assert.Equal(t, "cat@0", show(chained(t, "whitespace", "keyword_repeat", "porter_stem", "unique", "limit").Analyze("cat")))
 }
 
-// TestShinglesFillGaps shows the fillers where stop words were.
+// Fillers replace removed stop words.
 func TestShinglesFillGaps(t *testing.T) {
 	for _, c := range []struct{ members, text, want string }{
 		{"", "please divide the sentence", "please@0 please divide@0 divide@1 divide _@1 _ sentence@2 sentence@3"},
@@ -185,7 +183,7 @@ func TestSynonymsFollowSolrsRules(t *testing.T) {
 	}
 }
 
-// TestMetaphoneIsThatOfCommonsCodec has the words of its tests.
+// The words come from the tests of Commons Codec.
 func TestMetaphoneIsThatOfCommonsCodec(t *testing.T) {
 	for text, want := range map[string]string{
 		"howl": "HL", "testing": "TSTN", "The": "0", "quick": "KK", "brown": "BRN", "fox": "FKS", "jumped": "JMPT", "over": "OFR", "lazy": "LS",

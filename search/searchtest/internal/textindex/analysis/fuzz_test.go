@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// everything is an analyzer of each kind: the service's, and chains of each of
-// its tokenizers and filters behind a char filter.
+// everything has one analyzer of each kind: the service's own, and chains of each tokenizer and filter behind a char
+// filter.
 func everything(t testing.TB) map[string]Analyzer {
 	all := map[string]Analyzer{}
 	for _, name := range Analyzers() {
@@ -47,7 +47,7 @@ func everything(t testing.TB) map[string]Analyzer {
 	return all
 }
 
-// check is what must hold for every analyzer and every text.
+// check checks the properties that every analyzer has for every text.
 func check(t assertT, name, text string, tokens []Token) {
 	position, start, valid := 0, 0, utf8.ValidString(text)
 	for i, token := range tokens {
@@ -76,8 +76,8 @@ type assertT interface {
 	Fatalf(format string, args ...any)
 }
 
-// overlapping is whether an analyzer puts out parts of words that others stand
-// beside, whose starts then go back: synonyms of several words.
+// overlapping reports whether an analyzer's tokens can start before the end of the previous token, as with synonyms
+// of several words.
 func overlapping(name string) bool { return strings.HasPrefix(name, "filter x ") }
 
 func onBoundary(text string, at int) bool { return at == len(text) || utf8.RuneStart(text[at]) }
@@ -100,8 +100,7 @@ func FuzzAnalyze(f *testing.F) {
 	})
 }
 
-// FuzzDefinition shows that no definition panics, neither when it is read nor
-// when what it defines is used.
+// No definition causes a panic when it is read or used.
 func FuzzDefinition(f *testing.F) {
 	f.Add("WordDelimiterTokenFilter", `"catenateAll":true`, "Wi-Fi")
 	f.Add("PatternReplaceTokenFilter", `"pattern":"(a)\\b","replacement":"${1}$1"`, "ab")
@@ -153,8 +152,8 @@ func FuzzJavaRegexp(f *testing.F) {
 	})
 }
 
-// TestWordsAreThoseOfTheAnnex compares with blevesearch/segment, an implementation
-// of the annex that has Lucene's grammar, for scripts where Lucene adds nothing to it.
+// The test compares with blevesearch/segment, an implementation of the annex with Lucene's grammar, for scripts where
+// Lucene follows the annex.
 func TestWordsAreThoseOfTheAnnex(t *testing.T) {
 	alphabet := []rune("abZé1٣27 _.,:;'\"-\u2019/\t\n\u0301\u00ad\u200dא漢カひб$😀٫\u00b7")
 	rapid.Check(t, func(t *rapid.T) {
@@ -176,8 +175,7 @@ func TestWordsAreThoseOfTheAnnex(t *testing.T) {
 	})
 }
 
-// TestEditsLeadBack compares the offsets of a char filter with a walk along its
-// replacements.
+// The test compares the offsets of a char filter with a walk over its replacements.
 func TestEditsLeadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[abcé ]{0,20}`).Draw(t, "text")
@@ -186,7 +184,7 @@ func TestEditsLeadBack(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		out, e := f.apply(text)
-		// What was not replaced must be found where it was.
+		// Unchanged text must keep its position.
 		for i := 0; i < len(out); i++ {
 			if out[i] == ' ' || out[i] >= 0x80 {
 				if at := e.original(i); at >= len(text) || text[at] != out[i] {
@@ -200,7 +198,7 @@ func TestEditsLeadBack(t *testing.T) {
 	})
 }
 
-// TestLongTextsAreAnalyzed passes what chains keep memory for.
+// Long texts exceed the memory that chains keep between calls.
 func TestLongTextsAreAnalyzed(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var b strings.Builder

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestJavasExpressionsMatchAsInJava has the pattern, its flags, and for a text
-// what the first match is; "-" stands for none.
+// Each row has a pattern, its flags, a text and its first match; "-" means no match.
 func TestJavasExpressionsMatchAsInJava(t *testing.T) {
 	for _, c := range []struct{ pattern, flags, text, want string }{
 		{`a+`, "", "xaa", "aa"},
@@ -57,7 +56,7 @@ func TestJavasExpressionsMatchAsInJava(t *testing.T) {
 	}
 }
 
-// TestWhatGoCannotRunIsNamed shows that an expression is never run as another.
+// An expression that Go cannot run is refused, and never run with another meaning.
 func TestWhatGoCannotRunIsNamed(t *testing.T) {
 	for pattern, says := range map[string]string{
 		`a(?=b)`: "look-around", `a(?!b)`: "look-around", `(?<=a)b`: "look-around", `(?<!a)b`: "look-around",

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// builtIn are the components of an index that defines none.
+// builtIn has the components of an index without custom ones.
 var builtIn = func() *Components {
 	c, err := New(Definition{})
 	if err != nil {
@@ -22,7 +22,7 @@ var builtIn = func() *Components {
 	return c
 }()
 
-// show writes tokens as term@position, and only those.
+// show formats tokens as term@position.
 func show(tokens []Token) string {
 	var b strings.Builder
 	for i, t := range tokens {
@@ -34,7 +34,7 @@ func show(tokens []Token) string {
 	return b.String()
 }
 
-// showAll writes tokens as term@position[start-end].
+// showAll formats tokens as term@position[start-end].
 func showAll(tokens []Token) string {
 	var b strings.Builder
 	for i, t := range tokens {
@@ -53,8 +53,7 @@ func analyzer(t testing.TB, name string) Analyzer {
 	return a
 }
 
-// one is a component as a definition has it: members are JSON members without
-// braces.
+// one is a component of a definition; members are JSON members without braces.
 func one(typeName, members string) []json.RawMessage {
 	if members != "" {
 		members = "," + members
@@ -62,7 +61,7 @@ func one(typeName, members string) []json.RawMessage {
 	return []json.RawMessage{json.RawMessage(`{"@odata.type":"` + typePrefix + typeName + `","name":"x"` + members + `}`)}
 }
 
-// with is the chain of a tokenizer and one token filter that is defined.
+// with returns the chain of a tokenizer and one custom token filter.
 func with(t testing.TB, tokenizer, filterType, members string) Analyzer {
 	t.Helper()
 	c, err := New(Definition{TokenFilters: one(filterType, members)})
@@ -72,7 +71,7 @@ func with(t testing.TB, tokenizer, filterType, members string) Analyzer {
 	return a
 }
 
-// chained is the chain of the service's components of those names.
+// chained returns the chain of the service's components with these names.
 func chained(t testing.TB, tokenizer string, filters ...string) Analyzer {
 	t.Helper()
 	a, err := builtIn.Chain(tokenizer, filters, nil)

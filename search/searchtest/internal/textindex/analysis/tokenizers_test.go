@@ -33,7 +33,7 @@ func TestBuiltInTokenizersHaveTheirDefaults(t *testing.T) {
 	}
 }
 
-// TestTokenizersObeyTheirParameters has at least one row for each parameter.
+// Each parameter has at least one row.
 func TestTokenizersObeyTheirParameters(t *testing.T) {
 	for _, c := range []struct{ tokenizer, members, text, want string }{
 		{"ClassicTokenizer", `"maxTokenLength":3`, "ab abcd x", "ab@0 x@2"},
@@ -58,7 +58,7 @@ func TestTokenizersObeyTheirParameters(t *testing.T) {
 		{"PatternTokenizer", `"pattern":"x","flags":"CASE_INSENSITIVE"`, "aXbxc", "a@0 b@1 c@2"},
 		{"StandardTokenizer", `"maxTokenLength":400`, strings.Repeat("x", 350), strings.Repeat("x", 350) + "@0"},
 		{"StandardTokenizerV2", `"maxTokenLength":2`, "abcde a.b", "ab@0 cd@1 e@2 a@3 b@4"},
-		{"StandardTokenizerV2", `"maxTokenLength":1`, "a𝒂 \U00011700\U00011701b", "a@0 𝒂@1 \U00011700@2 \U00011701@3 b@4"}, // a character is not cut
+		{"StandardTokenizerV2", `"maxTokenLength":1`, "a𝒂 \U00011700\U00011701b", "a@0 𝒂@1 \U00011700@2 \U00011701@3 b@4"}, // a character is never split
 		{"UaxUrlEmailTokenizer", `"maxTokenLength":8`, "a@bcd.org ab@c.de", "a@0 bcd.org@1 ab@c.de@2"},
 	} {
 		d, err := New(Definition{Tokenizers: one(c.tokenizer, c.members)})
@@ -69,7 +69,7 @@ func TestTokenizersObeyTheirParameters(t *testing.T) {
 	}
 }
 
-// TestConfiguredAnalyzersObeyTheirParameters does the same for analyzers.
+// Each parameter has at least one row.
 func TestConfiguredAnalyzersObeyTheirParameters(t *testing.T) {
 	for _, c := range []struct{ analyzer, members, text, want string }{
 		{"PatternAnalyzer", "", "Foo-Bar", "foo@0 bar@1"},
@@ -88,8 +88,7 @@ func TestConfiguredAnalyzersObeyTheirParameters(t *testing.T) {
 	}
 }
 
-// TestOffsetsLeadBackThroughCharFilters maps tokens to the text before its
-// length changed.
+// Tokens are mapped to the text before its length changed.
 func TestOffsetsLeadBackThroughCharFilters(t *testing.T) {
 	for _, c := range []struct{ filter, members, text, want string }{
 		{"", "", "One's <two/>", "One's@0[0-5]"},
@@ -120,7 +119,7 @@ func TestOffsetsLeadBackThroughCharFilters(t *testing.T) {
 	}
 }
 
-// TestOffsetsPassTwoCharFilters corrects them in the opposite order.
+// The filters' corrections apply in reverse order.
 func TestOffsetsPassTwoCharFilters(t *testing.T) {
 	c, err := New(Definition{CharFilters: one("MappingCharFilter", `"mappings":["b=>BBB"]`)})
 	require.NoError(t, err)
@@ -139,8 +138,7 @@ func TestUTF16CountsCodeUnits(t *testing.T) {
 	assert.Equal(t, 2, NewUTF16("abc").Offset(2))
 }
 
-// TestPartsOfChangedWordsHaveThePlaceOfTheWord takes words apart whose bytes are
-// not those of the original, by a char filter or by a filter before.
+// The test splits words whose bytes differ from the original, because of a char filter or an earlier token filter.
 func TestPartsOfChangedWordsHaveThePlaceOfTheWord(t *testing.T) {
 	c, err := New(Definition{CharFilters: one("MappingCharFilter", `"mappings":["a=>bb","cc=>d"]`)})
 	require.NoError(t, err)
@@ -150,7 +148,7 @@ func TestPartsOfChangedWordsHaveThePlaceOfTheWord(t *testing.T) {
 
 	assert.Equal(t, "ae@0[0-2] x@1[3-4]", showAll(chained(t, "whitespace", "asciifolding", "word_delimiter").Analyze("æ-x")))
 
-	// A synonym of as many bytes, cut where the original has a character.
+	// A synonym with as many bytes as the original, split inside an original character.
 	c, err = New(Definition{TokenFilters: one("SynonymTokenFilter", `"synonyms":["éé=>a-bc"]`)})
 	require.NoError(t, err)
 	a, err = c.Chain("whitespace", []string{"x", "word_delimiter"}, nil)

@@ -24,9 +24,8 @@ var functions = map[string]func(string) string{
 	"StemPolish":     StemPolish,
 }
 
-// The file was written with bleve v2.6.3, which this package was made of: each
-// line is a function, a word and what becomes of it. It has a word for nearly
-// each rule and each letter.
+// The file was written with bleve v2.6.3, from which this package is derived. Each line is a function, a word and its
+// result. It covers nearly every rule and character.
 func TestWordsAreStillThoseOfBleve(t *testing.T) {
 	text, err := os.ReadFile("testdata/words.txt")
 	require.NoError(t, err)
@@ -44,7 +43,6 @@ func TestWordsAreStillThoseOfBleve(t *testing.T) {
 	}
 }
 
-// Words are what documents hold: anything.
 func FuzzWords(f *testing.F) {
 	for _, word := range []string{"", "a", "ß", "ée", "ﾞ", "ｶﾞ", "\u0915\u093c", "\u0647\u200c", "ales", "xx\xff", "aaaaaaaaaa", "ivement", "najlepszego"} {
 		f.Add(word)
