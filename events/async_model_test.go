@@ -18,33 +18,32 @@ import (
 	"github.com/go-azsearch/azsearch/events"
 )
 
-// asyncStep is one thing that happens to an Async.
+// asyncStep is one event of a schedule.
 type asyncStep struct {
 	op   string // tell, end, flush
-	kind string // of tell: a field of Handlers
+	kind string // for tell: a field of Handlers
 	key  string
-	pick int    // of end: which of the running handlers
-	how  string // it ends: return, panic, goexit
+	pick int    // for end: index of a running handler
+	how  string // how it ends: return, panic, goexit
 }
 
-// asyncSchedule runs steps against an Async and, in simple lists, what should
-// become of them.
+// asyncSchedule runs steps against an Async and keeps the expected results in plain lists.
 type asyncSchedule struct {
 	options events.AsyncOptions
 	steps   []asyncStep
-	discard bool // Close with a context that has ended, instead of waiting
+	discard bool // Close with an ended context instead of waiting
 
 	async    *events.Async[doc]
 	handlers events.Handlers[doc]
 	problems []string
 
-	mu      sync.Mutex // guards the fields below: handlers begin and tellers return on their own goroutines
+	mu      sync.Mutex // guards the fields below: handlers and reporting calls run on their own goroutines
 	running []*reportedEvent
-	counts  map[string]*events.AsyncCounts // by kind, what they should be
+	counts  map[string]*events.AsyncCounts // expected, by kind
 
-	// The test's own.
+	// State of the model.
 	reported []*reportedEvent // in order
-	held     []*reportedEvent // in the queue or in a handler
+	held     []*reportedEvent // queued or in a handler
 	waiting  []*reportedEvent
 	flushes  []*flushCall
 }
@@ -53,8 +52,8 @@ type reportedEvent struct {
 	n         int
 	kind, key string
 	begun     bool
-	ended     bool // handled, or never to be
-	returned  bool // the call that reported it
+	ended     bool // handled, or dropped
+	returned  bool // the reporting call
 	finish    chan string
 }
 
@@ -196,7 +195,7 @@ func (s *asyncSchedule) tell(step asyncStep) {
 	}()
 }
 
-// end lets one of the running handlers end.
+// end ends one of the running handlers.
 func (s *asyncSchedule) end(pick int, how string) {
 	s.mu.Lock()
 	if len(s.running) == 0 {
@@ -242,7 +241,7 @@ func (s *asyncSchedule) flush() {
 	}()
 }
 
-// finish lets everything end, and Close with it.
+// finish ends all handlers, and Close.
 func (s *asyncSchedule) finish() {
 	closed := make(chan error)
 	go func() { closed <- s.async.Close(context.Background()) }()
@@ -256,7 +255,7 @@ func (s *asyncSchedule) finish() {
 	}
 }
 
-// throwAway closes with a context that has ended.
+// throwAway closes with an ended context.
 func (s *asyncSchedule) throwAway() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -339,7 +338,7 @@ func (s *asyncSchedule) check() {
 		for _, e := range call.covers {
 			ended = ended && e.ended
 		}
-		// An event that was thrown away ends the waiting for the others too.
+		// A dropped event ends the waiting for its successors, too.
 		discarded := call.err != nil
 		if call.returned != ended && !discarded || discarded && !s.discard {
 			s.wrong("flush %d has returned: %v (%v), and its events are handled: %v", i, call.returned, call.err, ended)
@@ -371,13 +370,12 @@ func (s *asyncSchedule) String() string {
 	return text
 }
 
-// The Async does what a few lists and counters say: every event is handled once
-// or dropped and counted, in order per key; the queue holds what it may hold and
-// not one more; whoever must wait waits, and for no longer; Flush returns when
-// what was reported before is handled.
+// The Async must behave like a few lists and counters. Every event is counted and either handled once, in order of
+// its key, or dropped. The queue never exceeds its limit, calls block exactly as long as they must, and Flush returns
+// when earlier events are handled.
 func TestAsyncModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		s := drawAsyncSchedule(rt) // draws may end the goroutine: not in the bubble
+		s := drawAsyncSchedule(rt) // draws may end the goroutine, so not in the bubble
 		synctest.Test(t, func(*testing.T) { s.run() })
 		if len(s.problems) > 0 {
 			rt.Fatalf("%s%s", s, strings.Join(s.problems, "\n"))

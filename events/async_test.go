@@ -47,7 +47,7 @@ func ended(t *testing.T) context.Context {
 func TestOneWorkerHandlesEverythingInTheOrderItWasReported(t *testing.T) {
 	var got, want []string
 	async := newAsync(t, recorder(func(_ context.Context, field string, event any) {
-		got = append(got, fmt.Sprintf("%s %p", field, event)) // one worker: no lock
+		got = append(got, fmt.Sprintf("%s %p", field, event)) // one worker, so no lock
 	}), nil)
 	h := async.Handlers()
 	for i := range 200 {
@@ -90,7 +90,7 @@ func TestSeveralWorkersRunAtOnce(t *testing.T) {
 	})
 }
 
-// Several senders share an Async; each tells its own keys in order.
+// Several senders share an Async; each reports its own keys in order.
 func TestKeysKeepTheirOrderConcurrentSafe(t *testing.T) {
 	const tellers, keys, each = 4, 10, 500
 	var handled [tellers * keys]int // by key; the events of a key never overlap
@@ -152,7 +152,7 @@ func TestOnlyTheNamedKindsAreDroppedAndNeverInSilence(t *testing.T) {
 		})
 		h := async.Handlers()
 		ctx := t.Context()
-		h.ActionCompleted(ctx, completed("1")) // in the handler
+		h.ActionCompleted(ctx, completed("1")) // from within the handler
 		h.ActionSent(ctx, &events.ActionSent[doc]{})
 		require.Empty(t, log.String())
 		h.ActionSent(ctx, &events.ActionSent[doc]{})
@@ -205,7 +205,7 @@ func TestHandlerThatPanicsOrEndsItsGoroutineEndsOnlyItsEvent(t *testing.T) {
 	require.Contains(t, log.String(), `handler=ActionFailed panic=too`)
 }
 
-// panickingLog is a slog.Handler that cannot.
+// panickingLog is a slog.Handler that panics.
 type panickingLog struct{ slog.Handler }
 
 func (panickingLog) Enabled(context.Context, slog.Level) bool { panic("no log today") }
@@ -226,7 +226,7 @@ func TestActionAddedRunsOnTheCallersGoroutineAndCanRefuse(t *testing.T) {
 	type key struct{}
 	inside := false
 	async := newAsync(t, events.Handlers[doc]{ActionAdded: func(ctx context.Context, e *events.ActionAdded[doc]) error {
-		inside = ctx.Value(key{}) != nil // not synchronised: the race detector watches
+		inside = ctx.Value(key{}) != nil // not synchronized: the race detector checks it
 		return refusal
 	}}, nil)
 	err := async.Handlers().ActionAdded(context.WithValue(t.Context(), key{}, 1), &events.ActionAdded[doc]{})
@@ -235,7 +235,7 @@ func TestActionAddedRunsOnTheCallersGoroutineAndCanRefuse(t *testing.T) {
 	require.Zero(t, async.Stats())
 }
 
-// listContext is of a type that cannot be compared.
+// listContext has a type that is not comparable.
 type listContext struct {
 	context.Context
 	_ []int
@@ -285,7 +285,7 @@ func TestFlushWaitsForWhatWasReportedBeforeAndNothingElse(t *testing.T) {
 			h.ActionCompleted(t.Context(), completed("k"))
 		}
 		go func() {
-			for range 100 { // the program goes on
+			for range 100 { // the program continues
 				h.ActionCompleted(t.Context(), completed("k"))
 				time.Sleep(100 * time.Millisecond)
 			}
@@ -320,7 +320,7 @@ func TestEndOfItsContextEndsOnlyTheWaitingOfFlush(t *testing.T) {
 	})
 }
 
-// What a sender does in its Close.
+// A sender calls Closed in its Close.
 func TestClosedDrainsTheQueueThenAsksTheWrappedHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var handled atomic.Int64

@@ -17,8 +17,7 @@ import (
 
 type doc struct{ ID string }
 
-// raisers calls each handler with an event, by the name of its field. The test
-// of the fields' names below fails for a handler that is missing here.
+// raisers calls each handler with an event, by field name. A test below fails if a field is missing.
 var raisers = map[string]func(events.Handlers[doc], context.Context){
 	"ActionAdded": func(h events.Handlers[doc], ctx context.Context) {
 		if err := h.ActionAdded(ctx, &events.ActionAdded[doc]{Key: "k"}); err != nil {
@@ -50,8 +49,7 @@ var raisers = map[string]func(events.Handlers[doc], context.Context){
 // closedEvent stands for the event that Closed does not have.
 var closedEvent = &struct{ Key string }{"k"}
 
-// recorder returns handlers that all do the same: call f with the field's name
-// and the event.
+// recorder returns handlers that all call f with the field's name and the event.
 func recorder(f func(ctx context.Context, field string, event any)) events.Handlers[doc] {
 	return events.Handlers[doc]{
 		ActionAdded: func(ctx context.Context, e *events.ActionAdded[doc]) error {
@@ -102,8 +100,7 @@ func TestMultiCallsHandlersInOrderWithTheSameContextAndEvent(t *testing.T) {
 	}
 }
 
-// A field that nobody set must stay nil: the sender skips the work of an event
-// for nobody.
+// A field without handlers must stay nil, so that the sender skips the work for its event.
 func TestMultiLeavesNilWhatNobodySets(t *testing.T) {
 	assert.Equal(t, events.Handlers[doc]{}, events.Multi[doc]())
 	assert.Equal(t, events.Handlers[doc]{}, events.Multi(events.Handlers[doc]{}, events.Handlers[doc]{}))
@@ -189,7 +186,7 @@ func TestActionAddedStopsAtAPanic(t *testing.T) {
 func TestAPanicDoesNotKeepAnEventFromTheOtherHandlers(t *testing.T) {
 	for _, field := range fields() {
 		if field == "ActionAdded" {
-			continue // refuses instead: see above
+			continue // refused instead: see above
 		}
 		for bad := range 3 {
 			t.Run(fmt.Sprintf("%s, handler %d", field, bad), func(t *testing.T) {
@@ -217,7 +214,7 @@ func TestOfSeveralPanicsTheLastGoesOn(t *testing.T) {
 	assert.PanicsWithValue(t, "b", func() { raisers["ActionSent"](m, t.Context()) })
 }
 
-// A handler may end its goroutine: t.FailNow in a test does.
+// A handler may end its goroutine, as t.FailNow does.
 func TestGoexitDoesNotKeepAnEventFromTheOtherHandlers(t *testing.T) {
 	called := false
 	m := events.Multi(
@@ -233,7 +230,7 @@ func TestGoexitDoesNotKeepAnEventFromTheOtherHandlers(t *testing.T) {
 	assert.True(t, called)
 }
 
-// Handlers in any nesting of Multi are called as if they stood in one list.
+// Any nesting of Multi calls the handlers like a flat list.
 func TestMultiIsAssociative(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var calls, want []string

@@ -14,8 +14,7 @@ type hotel struct {
 	Name string `json:"name"`
 }
 
-// Handlers go into the options of a sender, which calls them. They run one at a
-// time (all but ActionAdded), so plain variables will do.
+// Handlers are an option of a sender. They run one at a time, except ActionAdded, so they need no locks.
 func ExampleHandlers() {
 	completed, failed := 0, 0
 	handlers := events.Handlers[hotel]{
@@ -29,7 +28,7 @@ func ExampleHandlers() {
 		},
 	}
 
-	// What the sender does with them:
+	// The sender calls them:
 	ctx := context.Background()
 	handlers.ActionCompleted(ctx, &events.ActionCompleted[hotel]{
 		Key: "1", Result: models.IndexingResult{Key: "1", StatusCode: 201}, Attempts: 2,
@@ -45,7 +44,7 @@ func ExampleHandlers() {
 	// 1 1
 }
 
-// Two parts of a program, a quota and an audit, want the same events.
+// Two parts of a program, a quota and an audit, use the same events.
 func ExampleMulti() {
 	quota := 1
 	limit := events.Handlers[hotel]{
@@ -64,7 +63,7 @@ func ExampleMulti() {
 	}
 	handlers := events.Multi(limit, audit)
 
-	// What the sender does with them:
+	// The sender calls them:
 	for _, key := range []string{"1", "2"} {
 		fmt.Println(handlers.ActionAdded(context.Background(), &events.ActionAdded[hotel]{Key: key}))
 	}

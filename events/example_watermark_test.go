@@ -15,8 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Offsets of a Kafka partition are settled in any order, and some do not exist.
-// The consumer may commit up to the mark, and no further.
+// The offsets of a Kafka partition are settled in any order and have gaps. The consumer may commit up to the mark.
 func ExampleLowWatermark() {
 	var partition events.LowWatermark[int64]
 	for _, offset := range []int64{100, 101, 103, 104} { // 102 was a control record
@@ -27,7 +26,7 @@ func ExampleLowWatermark() {
 	for _, offset := range []int64{103, 100, 101, 104} {
 		partition.Settle(offset)
 		if mark, ok := partition.Mark(); ok {
-			fmt.Println("settled", offset, "- commit", mark+1) // the next one to read
+			fmt.Println("settled", offset, "- commit", mark+1) // the next offset to read
 		} else {
 			fmt.Println("settled", offset, "- nothing to commit")
 		}
@@ -39,13 +38,12 @@ func ExampleLowWatermark() {
 	// settled 104 - commit 105
 }
 
-// An action that was refused after its position was begun gets no event. Forget
-// its position before it is added again.
+// An action that was refused after Begin gets no event, so forget its position before adding it again.
 func ExampleLowWatermark_Forget() {
 	var partition events.LowWatermark[int64]
 	_ = partition.Begin(7)
 	_ = partition.Begin(8)
-	fmt.Println("forgotten:", partition.Forget(8, 1)) // its adding call has returned an AddError
+	fmt.Println("forgotten:", partition.Forget(8, 1)) // its adding call returned an AddError
 	partition.Settle(7)
 	fmt.Println(partition.Mark())
 	fmt.Println(partition.Begin(8)) // once more
@@ -55,7 +53,7 @@ func ExampleLowWatermark_Forget() {
 	// <nil>
 }
 
-// A loop that commits the newest mark, however often that moves.
+// A loop commits the newest mark, however often the mark moves.
 func ExampleLowWatermark_Advanced() {
 	var slot events.LowWatermark[uint64]
 	committed := make(chan uint64)
@@ -88,17 +86,14 @@ type book struct {
 	Title string `json:"title" search:"searchable"`
 }
 
-// record is what a consumer of Kafka puts into Tag. The pointer to the watermark
-// makes a table of partitions unnecessary.
+// record is the Tag of a Kafka consumer's actions. Its pointer to the watermark replaces a table of partitions.
 type record struct {
 	partition *events.LowWatermark[int64]
 	offset    int64
 }
 
-// A consumer of Kafka. A record that the service rejects goes to a topic of dead
-// letters, and only then may its offset be passed. One that failed for a reason that
-// is not its own, such as a quota or a wrong API key, holds the mark: it is read again
-// when the consumer starts the next time.
+// A Kafka consumer sends rejected records to a dead-letter topic, and only then passes their offsets. A record that
+// failed for another reason, such as a quota or a wrong API key, holds the mark and is read again after a restart.
 func ExampleTrack() {
 	of := func(tag any) (*events.LowWatermark[int64], int64, bool) {
 		r, ok := tag.(record)
@@ -109,11 +104,11 @@ func ExampleTrack() {
 			if !e.Rejected() {
 				return false
 			}
-			fmt.Println("dead letter:", e.Key) // and e.Action.Document, and e.Err, which says why
-			return true                        // it is safe there
+			fmt.Println("dead letter:", e.Key) // also e.Action.Document, and the reason e.Err
+			return true                        // it is stored safely
 		},
 	})
-	// The dead letters go over the network, too: not on the sender's goroutine.
+	// Writing dead letters uses the network, so it must not run on the sender's goroutine.
 	async, err := events.NewAsync(handlers, nil)
 	if err != nil {
 		log.Fatal(err)
@@ -124,11 +119,11 @@ func ExampleTrack() {
 	}
 
 	ctx := context.Background()
-	partition := &events.LowWatermark[int64]{} // a new one whenever the partition is assigned
+	partition := &events.LowWatermark[int64]{} // a new one for each assignment of the partition
 	for offset := int64(40); offset < 44; offset++ {
 		b := models.Document{"id": fmt.Sprintf("b-%d", offset-40), "title": "On Marks"}
 		if offset == 42 {
-			b["title"] = 42 // the service rejects a number where the index has a string
+			b["title"] = 42 // the index has a string here, so the service rejects the number
 		}
 		if err := sender.IndexDocuments(ctx, models.UploadAction(b).WithTag(record{partition, offset})); err != nil {
 			log.Fatal(err)
@@ -145,8 +140,7 @@ func ExampleTrack() {
 	// commit 44
 }
 
-// A handler that is slow runs on a goroutine of its own. What may be lost when
-// it cannot keep up is said beforehand, and counted.
+// A slow handler runs on its own goroutine. The overflow policy is fixed in advance, and drops are counted.
 func ExampleAsync() {
 	async, err := events.NewAsync(events.Handlers[book]{
 		ActionSent:      func(context.Context, *events.ActionSent[book]) {},
@@ -173,8 +167,7 @@ func ExampleAsync() {
 	// 2 handled, 0 dropped
 }
 
-// Flush of the sender returns when the events are queued, Flush of the Async
-// when they are handled.
+// The sender's Flush returns when the events are queued, the Async's Flush when they are handled.
 func ExampleAsync_Flush() {
 	inIndex := 0
 	async, err := events.NewAsync(events.Handlers[book]{
@@ -223,8 +216,7 @@ func library(refused ...string) *search.Client {
 	return client
 }
 
-// closeSoon closes a sender with a deadline of its own: the context of the program
-// may have ended.
+// closeSoon closes a sender with its own deadline, because the program's context may have ended.
 func closeSoon[T any](sender *bufferedsender.BufferedSender[T]) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

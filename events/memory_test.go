@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A failure that nobody takes care of holds the mark, for days perhaps, while
-// the program goes on.
+// An unhandled failure may hold the mark for days while the program continues.
 func TestHeldMarkCostsNoMemory(t *testing.T) {
 	var w LowWatermark[int64]
 	require.NoError(t, w.Begin(0))
@@ -27,7 +26,7 @@ func TestMemoryOfAPeakIsGivenBack(t *testing.T) {
 	for pos := range int64(peak) {
 		require.NoError(t, w.Begin(pos))
 	}
-	for pos := int64(peak - 1); pos >= 0; pos-- { // the mark moves at the very end
+	for pos := int64(peak - 1); pos >= 0; pos-- { // the mark moves only at the end
 		require.True(t, w.Settle(pos))
 		require.LessOrEqual(t, len(w.begun), 2*w.open+32)
 		require.LessOrEqual(t, cap(w.begun), 8*w.open+2048, "with %d outstanding", w.open)

@@ -12,8 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// verdict is an error that says whether the document is to blame, as those of a
-// sender do.
+// verdict is an error that reports whether the document is to blame, as a sender's errors do.
 type verdict bool
 
 func (v verdict) Error() string  { return fmt.Sprintf("rejected: %t", bool(v)) }
@@ -44,7 +43,7 @@ func TestRejectedIsWhatTheErrorSays(t *testing.T) {
 	}
 }
 
-// Without Skip the mark passes a document that is in neither the index nor the dead letters never.
+// Without Skip the mark never passes a document that is in neither the index nor the dead letters.
 func TestMarkPassesOfItselfWhatIsRejectedAndADeadLetter(t *testing.T) {
 	for name, c := range failures {
 		for _, letter := range []bool{true, false} {
@@ -60,8 +59,8 @@ func TestMarkPassesOfItselfWhatIsRejectedAndADeadLetter(t *testing.T) {
 	}
 }
 
-// A document that is rejected must not stop the commits for good, and one that
-// failed for another reason must not be passed.
+// A rejected document must not stop commits for good, and a document that failed for another reason must not be
+// passed.
 func TestMarkPassesWhatIsRejectedAndIsHeldByOtherFailures(t *testing.T) {
 	for name, c := range failures {
 		t.Run(name, func(t *testing.T) {

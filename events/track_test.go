@@ -21,7 +21,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// message is a tag as a consumer of Kafka would use it.
+// message is a tag as a Kafka consumer would use it.
 type message struct {
 	partition *events.LowWatermark[int64]
 	offset    int64
@@ -83,8 +83,7 @@ func TestTrackLeavesAloneWhatHasNoPosition(t *testing.T) {
 	require.ErrorContains(t, h.ActionAdded(t.Context(), &events.ActionAdded[doc]{Action: tagged(nil, 3)}), "position 3 has no LowWatermark")
 }
 
-// A document that the service refuses must not vanish because the mark has
-// passed it, nor may one that Close has given up.
+// The mark must not pass a document that the service refused or that Close gave up.
 func TestFailedActionHoldsTheMarkUntilSomebodyHasTakenCareOfIt(t *testing.T) {
 	answer := func(skip bool) func(context.Context, *events.ActionFailed[doc]) bool {
 		return func(context.Context, *events.ActionFailed[doc]) bool { return skip }
@@ -120,8 +119,7 @@ func TestFailedActionHoldsTheMarkUntilSomebodyHasTakenCareOfIt(t *testing.T) {
 	}
 }
 
-// What must be done before the mark passes stands before Track. If it is not done the action
-// holds the mark.
+// Handlers before Track run before the mark moves. If one of them fails, the action holds the mark.
 func TestAHandlerBeforeTrackHoldsTheMark(t *testing.T) {
 	for name, c := range map[string]struct {
 		veto   func(veto *error)
@@ -251,7 +249,7 @@ func TestMarkStaysBelowWhatCloseHasGivenUp(t *testing.T) {
 		for offset := range int64(7) {
 			require.NoError(t, sender.IndexDocuments(t.Context(), tagged(&w, offset)))
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the first batch passes, the second is cut off
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the first batch succeeds, the second is cut off
 		defer cancel()
 		var lost *bufferedsender.CloseError
 		require.ErrorAs(t, sender.Close(ctx), &lost)
@@ -310,7 +308,7 @@ func TestCloseOfTheSenderSaysThatItsAsyncIsNotDrained(t *testing.T) {
 	})
 }
 
-// The context of the events marks them for the sender, on another goroutine too.
+// The context of an event identifies a handler to the sender, on any goroutine.
 func TestHandlersOfAnAsyncAreRecognisedByTheSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sender *bufferedsender.BufferedSender[doc]

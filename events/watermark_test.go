@@ -14,11 +14,11 @@ import (
 	"github.com/go-azsearch/azsearch/events"
 )
 
-// naiveMark remembers everything and looks through all of it each time.
+// naiveMark keeps everything and scans all of it each time.
 type naiveMark struct {
 	begun []int64
 	left  map[int64]int
-	owes  bool // the last one has fewer than it was begun with
+	owes  bool // the last action had fewer settled than begun
 	mark  int64
 	ok    bool
 }
@@ -72,7 +72,7 @@ func (m *naiveMark) forget(from int64, refused int) (forgotten int) {
 	return forgotten
 }
 
-// look returns the mark, the oldest unsettled position, and how many there are.
+// look returns the mark, the oldest unsettled position, and the number of open positions.
 func (m *naiveMark) look() (oldest int64, held bool, open int) {
 	for _, pos := range m.begun {
 		if m.left[pos] > 0 {
@@ -162,8 +162,7 @@ func TestMarkIsTheEndOfTheSettledPrefix(t *testing.T) {
 	})
 }
 
-// Of a message with three documents two are refused. The one that was accepted is on its way,
-// and settles nothing but itself.
+// Two of three documents of a message are refused. The third one is in flight and settles only itself.
 func TestForgetOfAPositionThatActionsShareKeepsTheMarkBelowIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		settledBefore, again int
@@ -238,8 +237,8 @@ func TestWhoeverAsksLateForAdvancedHearsOfTheMark(t *testing.T) {
 	require.Equal(t, late.Advanced(), late.Advanced())
 }
 
-// One goroutine begins, several settle in any order, and whoever looks sees no
-// position at or below the mark that is not settled, and no mark that goes back.
+// One goroutine begins positions and several settle them in any order. A reader never sees an unsettled position at
+// or below the mark, nor a mark that moves back.
 func TestMarkIsNeverAboveWhatIsOpenConcurrentSafe(t *testing.T) {
 	const positions, settlers = 20_000, 4
 	var w events.LowWatermark[int64]
@@ -317,7 +316,7 @@ func BenchmarkLowWatermark(b *testing.B) {
 			}
 		})
 	}
-	// A position that failed holds the mark while millions pass it by.
+	// A failed position holds the mark while millions of others are settled.
 	b.Run("held", func(b *testing.B) {
 		b.ReportAllocs()
 		var w events.LowWatermark[int64]

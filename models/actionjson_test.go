@@ -323,8 +323,7 @@ func TestAppendActionConcurrentSafe(t *testing.T) {
 	wg.Wait()
 }
 
-// benchHotel is a document of about 650 bytes, the size the project measures
-// with.
+// benchHotel is a document of about 650 bytes, as in the project's other benchmarks.
 func benchHotel() hotel {
 	h := hotel{ID: "golang.org-x-tools-1234", Name: strings.Repeat("A hotel, plainly written. ", 20)}
 	for i := range 4 {
@@ -388,8 +387,8 @@ func benchAppend[T any](b *testing.B, doc T) {
 	b.SetBytes(int64(len(buf)))
 }
 
-// BenchmarkEncodingJSON is encoding/json with the same documents, to compare
-// BenchmarkAppendAction with: used well, with one encoder for all, and as most do.
+// BenchmarkEncodingJSON encodes the same documents as BenchmarkAppendAction with encoding/json: with one encoder for
+// all, and in the usual way.
 func BenchmarkEncodingJSON(b *testing.B) {
 	vector := make([]float32, 1536)
 	for i := range vector {

@@ -1,7 +1,6 @@
 //go:build !race
 
-// The race detector makes sync.Pool drop things on purpose, so allocations are
-// counted without it.
+// Under the race detector sync.Pool drops objects at random, so these tests of allocations run without it.
 
 package models_test
 

@@ -28,7 +28,7 @@ func TestEveryComponentTypeReadsBackAsItWas(t *testing.T) {
 	}
 }
 
-// fill sets every field of a component to something.
+// fill sets every field of a component.
 func fill(v reflect.Value) {
 	for i := range v.NumField() {
 		switch f := v.Field(i); x := f.Addr().Interface().(type) {

@@ -35,7 +35,7 @@ type station struct {
 	Nothing *tide              `json:"nothing"`
 }
 
-// ownFloat reads itself.
+// ownFloat implements json.Unmarshaler.
 type ownFloat float64
 
 func (o *ownFloat) UnmarshalJSON(b []byte) error {

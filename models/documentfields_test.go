@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// A type without a single tag of ours, which FieldsOf refuses for having no key.
+// A type without search tags, which FieldsOf refuses because it has no key.
 func ExampleDocumentFieldsOf() {
 	type Hotel struct {
 		ID      string   `json:"hotelId"`

@@ -70,8 +70,7 @@ func TestEncodedDocumentIsOneObjectWithoutReservedNames(t *testing.T) {
 	require.ErrorContains(t, err, `unknown action "Upload"`)
 }
 
-// AppendEncoded and AppendAction of the same raw JSON accept the same documents,
-// and differ in nothing but white space.
+// AppendEncoded and AppendAction accept the same raw documents, and their results differ only in white space.
 func FuzzEncodedDocument(f *testing.F) {
 	for _, b := range recorded(f, "document_*.json") {
 		f.Add(b)

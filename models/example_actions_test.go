@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// wire prints an action as the service is sent it.
+// wire prints an action as it is sent.
 func wire[T any](a models.IndexDocumentsAction[T]) {
 	b, err := models.NewIndexDocumentsBatch(a).MarshalJSON()
 	if err != nil {
@@ -27,8 +27,7 @@ func ExampleMergeAction() {
 	// Output: {"value":[{"@search.action":"merge","id":"1","title":"Walden Two"}]}
 }
 
-// A struct sends all of its fields, and so overwrites the title with nothing. A
-// Patch sends those that it was given.
+// A struct sends all of its fields, so it overwrites the title with "". A Patch sends only the fields set.
 func ExampleMergeAction_zeroValues() {
 	type Rated struct {
 		ID     string `json:"id" search:"key"`
@@ -55,11 +54,10 @@ func ExampleDeleteAction() {
 	// Output: {"value":[{"@search.action":"delete","id":"1"}]}
 }
 
-// The tag comes back with the outcome of the action, here the place in a file
-// that the document came from.
+// The tag comes back with the action's outcome. Here it is the document's position in a file.
 func ExampleIndexDocumentsAction_WithTag() {
 	a := models.UploadAction(Book{ID: "1", Title: "Walden"}).WithTag(int64(4711))
-	wire(a) // it is not sent
+	wire(a) // the tag is not sent
 	fmt.Println(a.Tag)
 	// Output:
 	// {"value":[{"@search.action":"upload","id":"1","title":"Walden"}]}
@@ -86,7 +84,7 @@ func ExampleActionType_Valid() {
 
 func ExampleWithClientRequestID() {
 	ctx := models.WithClientRequestID(context.Background(), "7e2f9c1a-3c1e-4b57-9d53-1e7a0c3a1f60")
-	fmt.Println(models.ClientRequestID(ctx)) // what requests made with ctx send
+	fmt.Println(models.ClientRequestID(ctx)) // the id of requests made with ctx
 	// Output: 7e2f9c1a-3c1e-4b57-9d53-1e7a0c3a1f60
 }
 

@@ -41,7 +41,7 @@ func ExampleDocument_Bool() {
 	// Output: true <nil>
 }
 
-// All digits are there, and what is no integer is not rounded to one.
+// All digits are kept, and a fraction is an error instead of being rounded.
 func ExampleDocument_Int64() {
 	fmt.Println(lighthouse().Int64("visits"))
 	fmt.Println(models.Document{"n": json.Number("5.00000000000000000001")}.Int64("n"))

@@ -32,7 +32,7 @@ func ExamplePatch_Keep() {
 	// Output: {"hotelId":"1"} <nil>
 }
 
-// The street stays what it is.
+// The street is not changed.
 func ExamplePatch_In() {
 	p := models.NewPatch("hotelId", "1")
 	p.In("address").Set("city", "Oslo").Clear("zip")

@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// A reply as it comes over the wire; search.NewSearchPager returns the same.
+// A reply of the service, as search.NewSearchPager returns it.
 func ExampleSearchDocumentsResult() {
 	const reply = `{"@odata.count":31,"@search.facets":{"tags":[{"count":20,"value":"pool"}]},"value":[
 		{"@search.score":1.7,"@search.highlights":{"description":["a <em>pool</em> on the roof"]},"hotelId":"1","hotelName":"Harbour View Hotel"},
@@ -36,7 +36,7 @@ func ExampleSuggestDocumentsResult() {
 	// Output: 100 Harbour View Hotel 1 <nil>
 }
 
-// Buckets of a type that is known.
+// Buckets of a known type.
 func ExampleValueFacets() {
 	buckets := facets(`[{"count":20,"value":"2018-01-01T00:00:00Z"},{"count":11,"value":"2019-01-01T00:00:00Z"}]`)
 	years, err := models.ValueFacets[time.Time](buckets)
@@ -66,7 +66,7 @@ func ExampleRangeFacets() {
 	// 99.5 <nil>
 }
 
-// Buckets of types that are not known.
+// Buckets of unknown types.
 func ExampleFacetValue() {
 	for _, bucket := range facets(`[{"count":3,"value":"pool"},{"count":2,"value":9007199254740993},{"count":1,"value":true}]`) {
 		n, err := bucket.Value.Int64()
@@ -78,7 +78,7 @@ func ExampleFacetValue() {
 	// true 0 true is not an Edm.Int64
 }
 
-// The type of the elements is that of the vector field.
+// The element type is that of the vector field.
 func ExampleVectorOf() {
 	embedding := models.VectorOf([]float32{0.1, -0.5, 0.25})
 	bits := models.VectorOf([]uint8{0b10000000, 255}) // 16 dimensions, packed

@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Hotel is a document type as a program would have it.
+// Hotel is a typical document type.
 type Hotel struct {
 	ID       string                 `json:"hotelId" search:"key,filterable"`
 	Name     string                 `json:"hotelName" search:"searchable,sortable"`
@@ -47,7 +47,7 @@ func ExampleFieldsOf() {
 	// vector Collection(Edm.Single) searchable: true
 }
 
-// Everything that is wrong with a type is said at once.
+// One error reports all problems of a type.
 func ExampleFieldsOf_problems() {
 	type Review struct {
 		ID    int     `json:"id" search:"key"`

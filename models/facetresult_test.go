@@ -41,8 +41,7 @@ func TestFacetsHaveTheTypeOfTheirField(t *testing.T) {
 	assert.Equal(t, []models.ValueFacet[time.Time]{{time.Unix(0, 0).UTC(), 1}}, times)
 }
 
-// TestRangesAreOpenAtTheirEnds has the ranges that the service was recorded to
-// write, times with an offset that RFC 3339 does not know.
+// The ranges are recordings of the service. Their times have an offset that RFC 3339 does not allow.
 func TestRangesAreOpenAtTheirEnds(t *testing.T) {
 	ranges, err := models.RangeFacets[float64](buckets(t, `[{"count":1,"to":5.0},{"count":2,"from":5.0,"to":8.0},{"count":0,"from":8.0}]`))
 	require.NoError(t, err)

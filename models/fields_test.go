@@ -180,7 +180,7 @@ func TestEveryProblemOfADocumentTypeIsReportedAtOnce(t *testing.T) {
 		Nothing  struct{}
 		Self     selfish
 		JSON     string `json:"-" search:"filterable"`
-		private  string `search:"filterable"` //nolint:unused // the problem is that it is not written
+		private  string `search:"filterable"` //nolint:unused // on purpose: encoding/json does not write it
 	}
 	_, err := models.FieldsOf[*bad]()
 	problems := map[string]int{}

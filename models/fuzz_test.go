@@ -104,8 +104,7 @@ func FuzzIndexDocumentsResult(f *testing.F) {
 	})
 }
 
-// Raw JSON is the way in which text that encoding/json did not make gets into a
-// batch.
+// Only raw JSON brings text into a batch that encoding/json has not produced.
 func FuzzRawDocument(f *testing.F) {
 	for _, b := range recorded(f, "document_*.json") {
 		f.Add(b)

@@ -11,8 +11,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// unknown returns the names of all members in AdditionalProperties, on every
-// level, and the types of the components that are unknown.
+// unknown returns the names of all members in AdditionalProperties, on every level, and the types of unknown
+// components.
 func unknown(x any) []string {
 	var names []string
 	var walk func(v reflect.Value)
@@ -122,7 +122,7 @@ func TestDefinitionReadsBackAsItWas(t *testing.T) {
 	require.NoError(t, json.Unmarshal(b, &got))
 	want := full()
 	want.Suggesters[0].SearchMode = models.AnalyzingInfixMatching
-	want.Analyzers[1] = models.StopAnalyzer{Name: "stop2"} // values are read, not pointers
+	want.Analyzers[1] = models.StopAnalyzer{Name: "stop2"} // decoding gives values, not pointers
 	require.Equal(t, want, got)
 }
 

@@ -16,7 +16,7 @@ import (
 
 func TestInt64IsTheIntegerThatIsWrittenHoweverItIsWritten(t *testing.T) {
 	for text, want := range map[string]int64{
-		"9007199254740993.0":                    9007199254740993, // a float64 would say …992
+		"9007199254740993.0":                    9007199254740993, // a float64 would give …992
 		"9223372036854775807.000":               math.MaxInt64,
 		"-9223372036854775808.0":                math.MinInt64,
 		"9.223372036854775807e18":               math.MaxInt64,
@@ -76,8 +76,7 @@ func TestInt64RefusesWhatAFloat64WouldRoundToAnInteger(t *testing.T) {
 	require.Less(t, len(err.Error()), 120, "a long number is not repeated in full")
 }
 
-// The naive way to be exact is a rational number, for exponents that are small
-// enough to write it out.
+// The exact reference uses rational numbers, for exponents that are small enough.
 func TestInt64AgreesWithExactArithmetic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`-?(0|[1-9][0-9]{0,21})(\.[0-9]{1,22})?([eE][+-]?[0-9]{1,2})?`).Draw(t, "number")

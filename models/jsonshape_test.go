@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// TestGivenTypesFitWhatTheGoTypeWrites, or every document would be refused.
+// Otherwise every document would be refused.
 func TestGivenTypesFitWhatTheGoTypeWrites(t *testing.T) {
 	type misfits struct {
 		ID     string         `json:"id" search:"key"`
@@ -83,7 +83,7 @@ func TestGivenTypesThatFitAreTaken(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestDocumentThatWritesItselfHasNoKnownFields: an embedded type promotes its MarshalJSON.
+// An embedded type promotes its MarshalJSON.
 func TestDocumentThatWritesItselfHasNoKnownFields(t *testing.T) {
 	type stamped struct {
 		time.Time

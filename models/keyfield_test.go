@@ -72,7 +72,7 @@ type (
 		ID string `json:"-" search:"key"`
 	}
 	unexportedKey struct {
-		id string `search:"key"` //nolint:unused // what is tested is that nobody can set it
+		id string `search:"key"` //nolint:unused // on purpose: nothing can set it
 	}
 	noKey struct{ ID string }
 )
@@ -173,8 +173,7 @@ func TestBadKeyDeclarationNamesTypeAndFields(t *testing.T) {
 type (
 	left  struct{ Code string }
 	right struct{ Code string }
-	// rivals has two fields called "Code" at one depth, so that encoding/json
-	// writes neither.
+	// rivals has two fields "Code" at one depth, so encoding/json writes neither.
 	rivals struct {
 		left
 		right

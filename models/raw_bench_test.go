@@ -13,9 +13,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// BenchmarkAppendActionOfTheSameDocument compares a struct with its JSON: as the
-// document, indented, as a field of a struct, behind an interface, and as what an
-// Encoder has returned.
+// BenchmarkAppendActionOfTheSameDocument compares a struct with its JSON: as the document, indented, as a struct
+// field, behind an interface, and as the output of an Encoder.
 func BenchmarkAppendActionOfTheSameDocument(b *testing.B) {
 	small := hotel{ID: "7", Name: "Stay-Kay City Hotel", Rooms: []room{{Type: "suite", Rate: 99.5}}}
 	large := hotel{ID: "8", Name: strings.Repeat("A hotel, \"plainly\" written.\n", 40)}

@@ -13,8 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// recorded returns the bodies in testdata/recorded whose names match, by name.
-// testdata/NOTICE.md says where they are from.
+// recorded returns the bodies in testdata/recorded with matching names. testdata/NOTICE.md has their sources.
 func recorded(t testing.TB, pattern string) map[string][]byte {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", "recorded", pattern))
@@ -37,8 +36,7 @@ func recordedDefinitions(t testing.TB) map[string][]byte {
 	return bodies
 }
 
-// plain decodes JSON, numbers as written, without the members that are null and
-// without "@odata.context".
+// plain decodes JSON without null members and "@odata.context". Numbers keep their digits.
 func plain(t testing.TB, b []byte) any {
 	t.Helper()
 	var v any
@@ -108,8 +106,8 @@ func TestMembersOfANewerServiceSurviveOnEveryLevel(t *testing.T) {
 	}
 }
 
-// withNewMembers adds a member to every object of a definition, n in all. The
-// weights of a scoring profile are a map from field to number, not an object.
+// withNewMembers adds a member to every object of a definition and counts them in n. The weights of a scoring profile
+// are a map from field to number, not an object.
 func withNewMembers(v any, n *int) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -14,7 +14,7 @@ func TestDigestsOfNumbersThatAreNearAndOfOthersThatAreEqual(t *testing.T) {
 	}{
 		{`9007199254740992`, `9007199254740993`, false},
 		{`-9007199254740992`, `-9007199254740993`, false},
-		{`100000000000000000`, `1E+17`, true}, // as Go and as the service writes a double
+		{`100000000000000000`, `1E+17`, true}, // a double as written by Go and by the service
 		{`9223372036854775807`, `9223372036854775806`, false},
 		{`-9223372036854775808`, `-9223372036854775807`, false},
 		{`-0`, `0`, true},

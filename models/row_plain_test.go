@@ -20,7 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// digestByMaps is models.DigestOf as it was first written, by encoding/json. Databases and backups hold such digests.
+// digestByMaps is the original models.DigestOf on encoding/json. Databases and backups contain its digests.
 func digestByMaps(document []byte, fields ...string) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()

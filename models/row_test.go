@@ -76,7 +76,7 @@ func TestOnlyAnObjectHasADigest(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A document that goes through encoding/json, as sources have it, is the same one.
+// Sources often pass documents through encoding/json, which must not change the digest.
 func TestADigestSurvivesAnotherEncoder(t *testing.T) {
 	var value func(depth int) *rapid.Generator[any]
 	value = func(depth int) *rapid.Generator[any] {

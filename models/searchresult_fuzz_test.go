@@ -10,9 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// FuzzSearchDocumentsResult holds the reader of replies to what encoding/json
-// says: what is read is what is there, and reading what was written changes
-// nothing.
+// The reader of replies agrees with encoding/json, and a reply that was written and read again is unchanged.
 func FuzzSearchDocumentsResult(f *testing.F) {
 	f.Add(fullPage)
 	f.Add(`{"value":[{"a":1,"@search.score":2.5,"b":"\"@search.score\":3","\u0040search.x":1}]}`)
@@ -21,7 +19,7 @@ func FuzzSearchDocumentsResult(f *testing.F) {
 	f.Add(`{"value":[],"value":[{"@search.score":1}]}`)
 	f.Fuzz(func(t *testing.T, reply string) {
 		var page models.SearchDocumentsResult[models.Document]
-		direct := (&models.SearchDocumentsResult[models.Document]{}).UnmarshalJSON([]byte(reply)) // it must not panic on anything
+		direct := (&models.SearchDocumentsResult[models.Document]{}).UnmarshalJSON([]byte(reply)) // it must not panic
 		if err := json.Unmarshal([]byte(reply), &page); err != nil {
 			return
 		}
@@ -60,8 +58,7 @@ func FuzzSearchDocumentsResult(f *testing.F) {
 	})
 }
 
-// onlyValue returns reply without all but its last list of results, by a name
-// that encoding/json does not mistake for another (it ignores case).
+// onlyValue removes all lists of results but the last. encoding/json ignores case, so similar names are renamed.
 func onlyValue(t *testing.T, reply string) string {
 	t.Helper()
 	var members map[string]json.RawMessage

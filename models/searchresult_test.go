@@ -33,8 +33,7 @@ const fullPage = `{
 	"@odata.nextLink": "https://svc.search.windows.net/indexes('hotels')/docs/search.post.search?api-version=2026-04-01"
 }`
 
-// TestPartialResponsesAreKnownInAnyCase: the specification has camels, the service
-// answers in Pascal's case.
+// The specification uses camel case, the service answers in Pascal case.
 func TestPartialResponsesAreKnownInAnyCase(t *testing.T) {
 	read := func(reason, kind string) models.SearchDocumentsResult[models.Document] {
 		var page models.SearchDocumentsResult[models.Document]
@@ -97,7 +96,7 @@ func TestPageSurvivesReadingAndWriting(t *testing.T) {
 	assert.Contains(t, string(got), `{"@search.score":0.033,`, "what is about the document comes first")
 }
 
-// TestWhatWasNotAskedForIsNil: absent and null are the same.
+// Absent and null are the same.
 func TestWhatWasNotAskedForIsNil(t *testing.T) {
 	for _, reply := range []string{
 		`{"value":[{"@search.score":1}]}`,
@@ -114,8 +113,7 @@ func TestWhatWasNotAskedForIsNil(t *testing.T) {
 	assert.True(t, (&models.SearchDocumentsResult[any]{StatusCode: 206}).Partial())
 }
 
-// TestDocumentHoldsItsOwnMembersOnly, wherever the service puts what is about
-// the document, and however it writes the names.
+// This holds for any position and spelling of the service's own members.
 func TestDocumentHoldsItsOwnMembersOnly(t *testing.T) {
 	for name, reply := range map[string]string{
 		"first":         `{"@search.score":2.5,"@search.new":[1],"@odata.etag":"x","a":1,"b":"\"@search.score\":3"}`,
@@ -129,7 +127,7 @@ func TestDocumentHoldsItsOwnMembersOnly(t *testing.T) {
 			var r models.SearchResult[json.RawMessage]
 			require.NoError(t, json.Unmarshal([]byte(reply), &r))
 			assert.JSONEq(t, `{"a":1,"b":"\"@search.score\":3"}`, string(r.Document))
-			if !strings.HasPrefix(name, "escaped") { // an escaped name may be one that is not known
+			if !strings.HasPrefix(name, "escaped") { // an escaped name may be unknown
 				assert.InDelta(t, 2.5, r.Score, 0)
 				assert.Len(t, r.AdditionalProperties, 2)
 			}
@@ -179,8 +177,7 @@ func TestResultsOfAnyTypeAreRead(t *testing.T) {
 	assert.JSONEq(t, `{"value":[]}`, string(got))
 }
 
-// TestResultsShareNoMemory: documents that keep what they are read from would
-// see the next one there.
+// Otherwise a document that keeps its input would show the next one.
 func TestResultsShareNoMemory(t *testing.T) {
 	var page models.SearchDocumentsResult[json.RawMessage]
 	require.NoError(t, json.Unmarshal([]byte(`{"value":[{"@search.score":1,"id":"1"},{"@search.score":1,"id":"2"},{"id":"3","@search.score":1}]}`), &page))

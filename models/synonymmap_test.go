@@ -9,8 +9,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// managementBodies are what the service says about synonym maps, aliases and
-// analysis, with null, members of our own and without.
+// managementBodies are bodies of the service about synonym maps, aliases and analysis, with and without null and
+// additional members.
 var managementBodies = map[string]string{
 	"synonym map": `{"@odata.context":"https://svc.search.windows.net/$metadata#synonymmaps/$entity","@odata.etag":"\"0x8D7\"","name":"names","format":"solr","synonyms":"hotel, motel\nUSA, U.S.A.\\, <US> => United States","encryptionKey":null}`,
 	"encrypted":   `{"name":"names","format":"solr","synonyms":"","encryptionKey":{"keyVaultKeyName":"k","keyVaultKeyVersion":"1","keyVaultUri":"https://v.vault.azure.net","accessCredentials":{"applicationId":"a","applicationSecret":null}},"newer":{"a":[1]}}`,
@@ -74,7 +74,7 @@ func TestReadManagementBodiesShareNoMemory(t *testing.T) {
 	}())
 }
 
-// FuzzManagementBodies: what was read and written reads the same again.
+// A body that was read and written reads the same again.
 func FuzzManagementBodies(f *testing.F) {
 	for _, body := range managementBodies {
 		f.Add([]byte(body))

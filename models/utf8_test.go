@@ -28,7 +28,7 @@ type written struct {
 
 const bad = "caf\xe9"
 
-// TestTextThatIsNotUTF8IsRefusedByItsField: encoding/json writes U+FFFD instead, and no error.
+// encoding/json replaces it by U+FFFD without an error.
 func TestTextThatIsNotUTF8IsRefusedByItsField(t *testing.T) {
 	for field, doc := range map[string]any{
 		"name":                 written{Name: bad},
@@ -51,7 +51,7 @@ func TestTextThatIsNotUTF8IsRefusedByItsField(t *testing.T) {
 	}
 }
 
-// TestReplacementCharactersAreText, in whatever form they come.
+// The character is accepted literally and escaped.
 func TestReplacementCharactersAreText(t *testing.T) {
 	for want, doc := range map[string]any{
 		`"name":"` + "\ufffd" + `"`:            written{Name: "\ufffd"},

@@ -82,8 +82,7 @@ func TestWithoutJitterTheWaitDoublesExactlyUpToTheCap(t *testing.T) {
 	}
 }
 
-// The senders that shift or raise to a power stop waiting from the 23rd and the
-// 34th attempt on.
+// Implementations with shifts or powers overflow and stop waiting from the 23rd or 34th attempt on.
 func TestWaitDoesNotOverflowHoweverManyAttempts(t *testing.T) {
 	capped, uncapped := retry.Options{Jitter: -1}, retry.Options{Jitter: -1, MaxDelay: -1}
 	last := time.Duration(0)
@@ -109,7 +108,7 @@ func TestAnAttemptBelowOneCountsAsTheFirst(t *testing.T) {
 	}
 }
 
-// edgy draws from everything, and often from the ends and around zero.
+// edgy draws from the whole range, and often from its ends and from around zero.
 func edgy(t *rapid.T, name string) int64 {
 	return rapid.OneOf(
 		rapid.Int64(),
@@ -120,7 +119,7 @@ func edgy(t *rapid.T, name string) int64 {
 	).Draw(t, name)
 }
 
-// anyOptions draws options that Validate would refuse, too.
+// anyOptions also draws options that Validate refuses.
 func anyOptions(t *rapid.T) retry.Options {
 	return retry.Options{
 		MaxRetries: int(edgy(t, "MaxRetries")),
@@ -137,8 +136,7 @@ func anyOptions(t *rapid.T) retry.Options {
 	}
 }
 
-// The bound is computed a second time here, with floating-point powers, where
-// nothing can wrap around.
+// modelBound computes the bound with floating-point powers, which cannot overflow.
 func modelBound(o retry.Options, attempt int) float64 {
 	delay, limit := float64(o.Delay), float64(o.MaxDelay)
 	if delay == 0 {
@@ -175,7 +173,7 @@ func TestWaitStaysWithinItsShareOfTheBound(t *testing.T) {
 			if wait < 0 || wait > exact.Wait(attempt) {
 				t.Fatalf("%+v waits %d after attempt %d, which is not within [0, %d]", o, wait, attempt, exact.Wait(attempt))
 			}
-			// One nanosecond and the rounding of a float64 are granted.
+			// Tolerance: one nanosecond and the rounding of a float64.
 			if least := bound*(1-share)*(1-1e-9) - 1; float64(wait) < least {
 				t.Fatalf("%+v waits %d after attempt %d, which is less than %g", o, wait, attempt, least)
 			}
@@ -183,8 +181,8 @@ func TestWaitStaysWithinItsShareOfTheBound(t *testing.T) {
 	})
 }
 
-// A little jitter on the longest waits is where the middle of the range, as a
-// float64, rounds up to 2^63: waits of zero would follow.
+// With a little jitter on the longest waits, the middle of the range rounds up to 2^63 as a float64, which would give
+// waits of zero.
 func TestALittleJitterOnTheLongestWaitDoesNotOverflow(t *testing.T) {
 	for _, jitter := range []float64{1e-300, 1e-18, 1e-16, 1e-9, 0.2, 0.999, math.Nextafter(1, 0), 1} {
 		o := retry.Options{Delay: longest, MaxDelay: -1, Jitter: jitter}
@@ -201,7 +199,7 @@ func TestALittleJitterOnTheLongestWaitDoesNotOverflow(t *testing.T) {
 	}
 }
 
-// draws returns the least and the greatest of 1000 waits, in parts of the bound.
+// draws returns the smallest and largest of 1000 waits as fractions of the bound.
 func draws(o retry.Options, attempt int, bound time.Duration) (least, most float64) {
 	least = math.Inf(1)
 	for range 1000 {
@@ -211,9 +209,9 @@ func draws(o retry.Options, attempt int, bound time.Duration) (least, most float
 	return least, most
 }
 
-// Each assertion fails by chance once in 0.9^-1000 runs, about 10^45: never.
+// By chance each assertion fails once in 0.9^-1000, about 10^45, runs.
 func TestFullJitterSpreadsOverTheWholeRange(t *testing.T) {
-	// The last four are refused by Validate, and read as 1 without it.
+	// Validate refuses the last four; without it they mean 1.
 	for _, jitter := range []float64{0, 1, 1.5, 1e300, math.Inf(1), math.NaN()} {
 		for attempt, bound := range map[int]time.Duration{1: 800 * time.Millisecond, 3: 3200 * time.Millisecond, 50: time.Minute} {
 			t.Run(fmt.Sprintf("Jitter %g, attempt %d", jitter, attempt), func(t *testing.T) {
@@ -226,8 +224,8 @@ func TestFullJitterSpreadsOverTheWholeRange(t *testing.T) {
 	}
 }
 
-// With 0.2 the wait after the third attempt is within the last fifth of
-// 3.2 s: from 2.56 s to 3.2 s, and reaches into both ends of that.
+// With 0.2 the wait after the third attempt is in the last fifth of 3.2 s, from 2.56 s to 3.2 s, and comes close to
+// both ends.
 func TestPartialJitterVariesOnlyItsShare(t *testing.T) {
 	for jitter, from := range map[float64]float64{0.2: 0.8, 0.5: 0.5, 0.75: 0.25} {
 		t.Run(fmt.Sprint(jitter), func(t *testing.T) {

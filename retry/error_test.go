@@ -54,8 +54,8 @@ func TestErrorJudgesAReplyByItsStatus(t *testing.T) {
 	}
 }
 
-// An Indexer that returns an error for a 200 could not use the reply. Done
-// would report documents as written that nobody has seen an answer about.
+// An Indexer that returns an error for a 200 could not use the reply. With Done the sender would report documents as
+// written without an answer about them.
 func TestErrorIsNeverDone(t *testing.T) {
 	for code := -10; code < 1100; code++ {
 		for _, err := range []error{replyError(code), backoff.Permanent(replyError(code))} {
@@ -105,13 +105,12 @@ func TestPermanentIsNeverRetriedWhateverItsStatus(t *testing.T) {
 	}
 }
 
-// The errors of this table are made by hand, because the real thing is rare or
-// comes from code that is not ours.
+// The errors are artificial, because the real ones are rare or come from other packages.
 func TestErrorWithoutAReplyIsRetried(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		err  error
-		sent bool // may have been
+		sent bool // may have been sent
 	}{
 		{"a status of 0 is not a reply", replyError(0), true},
 		{"a name that does not resolve, in a dial error", &url.Error{Op: "Post", Err: &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "x", IsNotFound: true}}}, false},
@@ -138,7 +137,7 @@ func TestErrorWithoutAReplyIsRetried(t *testing.T) {
 	}
 }
 
-// closedPort returns the address of a port on which nothing listens.
+// closedPort returns an address without a listener.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -147,7 +146,7 @@ func closedPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// post sends a request that must fail, and returns why.
+// post sends a request that must fail, and returns its error.
 func post(t *testing.T, transport *http.Transport, target string) error {
 	t.Helper()
 	t.Cleanup(transport.CloseIdleConnections)
@@ -223,7 +222,7 @@ func TestHTTPSToAPlainServerWasNeverSent(t *testing.T) {
 	assertConnection(t, err, false)
 }
 
-// serve accepts one connection and hands it to f.
+// serve accepts one connection and passes it to f.
 func serve(t *testing.T, f func(net.Conn)) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

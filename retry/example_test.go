@@ -13,8 +13,8 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// A loop of one's own around a request: what the buffered sender does, without
-// the buffering. The service is busy twice, then takes the batch.
+// A custom loop for one request: the buffered sender's retries without buffering. The service is busy twice, then
+// accepts the batch.
 func Example() {
 	answers := []error{
 		fmt.Errorf("index hotels: %w", busy{after: "2"}),
@@ -34,7 +34,7 @@ func Example() {
 		wait := policy.Wait(attempt)
 		if hint := retry.RetryAfterError(nil); errors.As(err, &hint) {
 			if asked, ok := hint.RetryAfter(); ok {
-				wait = max(wait, asked) // a floor: 0 does not mean at once
+				wait = max(wait, asked) // a minimum: 0 does not mean at once
 			}
 		}
 		fmt.Println("attempt", attempt, decision.Verdict, "after", status, "in", wait)
@@ -46,7 +46,7 @@ func Example() {
 	// attempt 3 done
 }
 
-// busy is a 503 with or without Retry-After, a stand-in for *search.Error.
+// busy is a 503 with or without Retry-After, like a *search.Error.
 type busy struct{ after string }
 
 func (busy) Error() string   { return "the service is busy" }

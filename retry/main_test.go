@@ -6,5 +6,5 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// The tests of Error talk to real servers, whose goroutines must end.
+// The tests of Error use real servers, whose goroutines must end.
 func TestMain(m *testing.M) { testkit.Main(m) }

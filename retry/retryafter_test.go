@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// now is a moment with a fraction of a second, which HTTP dates do not have.
+// now has a fraction of a second, which HTTP dates lack.
 var now = time.Date(2026, time.July, 29, 12, 0, 0, 250_000_000, time.UTC)
 
 const (
@@ -123,8 +123,7 @@ func TestRetryAfterBeyondTheLongestDurationIsTheLongest(t *testing.T) {
 	}
 }
 
-// Around 2^63 nanoseconds a float64 is rounded by up to half a microsecond: no
-// count there may become a negative wait.
+// Around 2^63 nanoseconds a float64 is rounded by up to half a microsecond, which must not give a negative wait.
 func TestRetryAfterRoundsNothingIntoAnOverflow(t *testing.T) {
 	for name, unit := range map[string]time.Duration{ms: time.Millisecond, xMS: time.Millisecond, seconds: time.Second} {
 		n := float64(math.MaxInt64) / float64(unit)
@@ -181,7 +180,7 @@ func FuzzRetryAfterIsNeverNegative(f *testing.F) {
 		if wait < 0 || !ok && wait != 0 {
 			t.Fatalf("%q, %q, %q at %v: %v, %v", a, b, c, at, wait, ok)
 		}
-		// A header that is understood alone wins over all behind it.
+		// The first valid header takes precedence over all later ones.
 		for i, alone := range []http.Header{header(ms, a), header(xMS, b), header(seconds, c)} {
 			first, understood := retry.RetryAfter(alone, at)
 			if !understood {
@@ -198,7 +197,7 @@ func FuzzRetryAfterIsNeverNegative(f *testing.F) {
 	})
 }
 
-// hinted is an error that knows how long to wait, as *search.Error does.
+// hinted is an error with a wait, like *search.Error.
 type hinted struct{ replyError }
 
 func (h hinted) RetryAfter() (time.Duration, bool) { return 7 * time.Second, true }

@@ -10,8 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// The decisions that occur, written out here a second time: a test that read
-// them from the table would agree with any table.
+// The decisions are repeated here, because a test that reads them from the table would accept any table.
 var (
 	done           = retry.Decision{Verdict: retry.Done}
 	fail           = retry.Decision{Verdict: retry.Fail}
@@ -25,7 +24,7 @@ var (
 	splitTooLarge  = retry.Decision{Verdict: retry.Split, TooLarge: true}
 )
 
-// row says what one status means.
+// row has the decision for one status.
 type row struct {
 	status int
 	why    string
@@ -116,8 +115,7 @@ func TestEveryRowOfTheRequestTable(t *testing.T) {
 	}
 }
 
-// Every status has a row: its own, or that of its class. This also fails for a
-// status that is added to a table but not to the rows above.
+// Every status has a row of its own or of its class. A status that is added only to the table fails this test.
 func TestEveryStatusIsDecided(t *testing.T) {
 	documents, requests := make(map[int]retry.Decision), make(map[int]retry.Decision)
 	for status := -700; status < 1100; status++ {
@@ -147,8 +145,7 @@ func TestEveryStatusIsDecided(t *testing.T) {
 	}
 }
 
-// Who waits because the service may still be at work must not also report that
-// it did nothing.
+// A wait because the service may still be working must not be reported as certain failure.
 func TestWhatIsCutOffIsUnknown(t *testing.T) {
 	for status := range 1100 {
 		for _, d := range []retry.Decision{retry.ForRequest(status), retry.ForDocument(status)} {
@@ -170,8 +167,8 @@ func TestVerdictsHaveNames(t *testing.T) {
 	assert.Equal(t, retry.Fail, retry.Verdict(0), "an unset verdict must not repeat anything, nor pass for success")
 }
 
-// A call of the client that is not a batch follows the table of batches, but for
-// the statuses that mean something else to it, and those that waiting does not end.
+// A call that is not a batch follows the table of batches, except for statuses with another meaning for it, and those
+// that waiting does not end.
 func TestCallsAreRetriedAtTheStatusesOfAzuresClients(t *testing.T) {
 	statuses := retry.CallStatuses()
 	assert.Equal(t, []int{408, 429, 500, 502, 503, 504}, statuses)

@@ -21,7 +21,7 @@ func (s *session) write(name, content string) {
 	require.NoError(s.t, os.WriteFile(path, []byte(content), 0o600))
 }
 
-// TestApplySession pulls a service, changes the files, looks at plans, and carries them out.
+// TestApplySession pulls the definitions of a service, changes the files, shows plans and applies them.
 func TestApplySession(t *testing.T) {
 	const secret = "AccountKey=S3CRET"
 	e := startEmulator(t, "-quiet")
@@ -122,7 +122,7 @@ func TestApplyAndPullRefuseWhatCannotWorkInOneLine(t *testing.T) {
 	assert.Equal(t, 0, s.run("apply", "-yes", "good").code)
 }
 
-// TestApplyFillsTheIndexThatAnAliasMovesTo rebuilds an index whose field gets another type.
+// TestApplyFillsTheIndexThatAnAliasMovesTo rebuilds an index because a field changes its type.
 func TestApplyFillsTheIndexThatAnAliasMovesTo(t *testing.T) {
 	e := startEmulator(t, "-quiet")
 	s := newSession(t, e.url, map[string]string{"a.jsonl": hotelLines(1200) + `{"id":"x","name":"Ritz","stars":5,"tags":["a","b"]}` + "\n"})
@@ -131,7 +131,7 @@ func TestApplyFillsTheIndexThatAnAliasMovesTo(t *testing.T) {
 	require.Zero(t, s.run("apply", "-yes", "defs").code)
 	require.Zero(t, s.run("load", "-index", "hotels-1", "-quiet", "a.jsonl").code)
 
-	// Stars become a number with a fraction, tags go, names are not returned any more, and a city comes.
+	// rating becomes a fraction, tags is removed, name is no longer retrievable, and city is added.
 	next := strings.NewReplacer(`"hotels"`, `"hotels-2"`, "Int32", "Double", `"tags"`, `"city"`, "Collection(Edm.String)", "Edm.String",
 		`"name","type":"Edm.String"`, `"name","type":"Edm.String","searchable":true,"retrievable":false`).Replace(hotelFields)
 	s.write("defs/indexes/hotels-2.json", next)
@@ -146,7 +146,7 @@ func TestApplyFillsTheIndexThatAnAliasMovesTo(t *testing.T) {
 	assert.Contains(t, got.stdout, `("hotels-2" is filled from "hotels-1" first)`)
 	assert.Contains(t, got.stdout, "stop what writes until then")
 
-	// An earlier run was killed in the middle: the index is there, with some of the documents.
+	// An earlier run was killed: the index exists with some of the documents.
 	require.Zero(t, s.run("apply", "-yes", "defs/indexes/hotels-2.json").code)
 	s.write("part.jsonl", `{"id":"7","name":"of an earlier run","city":"Ulm"}`)
 	require.Zero(t, s.run("load", "-index", "hotels-2", "-quiet", "part.jsonl").code)
@@ -162,7 +162,7 @@ func TestApplyFillsTheIndexThatAnAliasMovesTo(t *testing.T) {
 	assert.Contains(t, s.run("get", "hotels", "7").stdout, `"city": "Ulm"`, "a field of its own stays")
 	assert.Contains(t, s.run("search", "hotels", "Ritz").stdout, "1 of 1 documents", "the field that is not returned is filled, too")
 
-	// Back again: the names cannot be read, so they would be lost, and the alias stays.
+	// The way back: names cannot be read and would be lost, so the alias stays.
 	s.write("defs/indexes/hotels-3.json", strings.Replace(hotelFields, `"hotels"`, `"hotels-3"`, 1))
 	s.write("defs/aliases/hotels.json", `{"name":"hotels","indexes":["hotels-3"]}`)
 	got = s.run("apply", "-yes", "-fill", "defs")
@@ -171,7 +171,7 @@ func TestApplyFillsTheIndexThatAnAliasMovesTo(t *testing.T) {
 	assert.Contains(t, got.stderr, "nothing was changed")
 }
 
-// TestApplyMovesNoAliasToAnIndexThatDiffers has a document in the new index that the old one lacks.
+// The new index has a document that the old one lacks.
 func TestApplyMovesNoAliasToAnIndexThatDiffers(t *testing.T) {
 	e := startEmulator(t, "-quiet")
 	s := newSession(t, e.url, map[string]string{"a.jsonl": hotelLines(30), "other.jsonl": `{"id":"other"}`})
@@ -192,7 +192,7 @@ func TestApplyMovesNoAliasToAnIndexThatDiffers(t *testing.T) {
 	assert.Contains(t, body, `"hotels-1"`)
 }
 
-// TestCountsOfCommandsAreOfTheWholeIndex: an API key sees one of eleven documents in one index, and all of the other.
+// An API key sees one of eleven documents in one index, and all documents of the other.
 func TestCountsOfCommandsAreOfTheWholeIndex(t *testing.T) {
 	e := startEmulator(t, "-quiet")
 	s := newSession(t, e.url, map[string]string{"hidden.jsonl": `{"id":"open","users":["all"]}` + "\n" + strings.ReplaceAll(hotelLines(10), `"name":"Hotel`, `"users":["alice"],"name":"Hotel`), "open.jsonl": `{"id":"open","users":["all"]}`})
@@ -220,7 +220,7 @@ func TestCountsOfCommandsAreOfTheWholeIndex(t *testing.T) {
 	assert.Contains(t, body, `"hotels-1"`)
 }
 
-// TestSecondApplyHasNothingToDo has members that the service fills in, in each kind of definition that has some.
+// Each kind of definition has members whose defaults the service fills in.
 func TestSecondApplyHasNothingToDo(t *testing.T) {
 	e := startEmulator(t, "-quiet")
 	s := newSession(t, e.url, nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestNoMessageRepeatsThePasswordOfAnArgument: messages end in the logs of CI.
+// Messages end up in CI logs.
 func TestNoMessageRepeatsThePasswordOfAnArgument(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("AZURE_SEARCH_ENDPOINT", "emulator")

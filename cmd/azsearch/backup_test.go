@@ -52,7 +52,7 @@ func TestVerifySession(t *testing.T) {
 	}
 }
 
-// TestRestoreSession brings a backup back, changed by an expression.
+// TestRestoreSession restores a backup through an expression.
 func TestRestoreSession(t *testing.T) {
 	e, other := startEmulator(t, "-quiet"), startEmulator(t, "-quiet")
 	s := newSession(t, e.url, map[string]string{"hotels.json": hotelFields, "a.jsonl": hotelLines(100)})

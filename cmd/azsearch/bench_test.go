@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBenchSession answers the question with no and with yes, sends documents of a file, and finds no index afterwards.
+// The session answers the question with no, then with yes, sends documents of a file, and checks that the index is
+// gone.
 func TestBenchSession(t *testing.T) {
 	_, s := withRooms(t, roomFields, map[string]string{"some.jsonl": `{"id":"x","name":"One","stars":3}`, "bad.jsonl": `{"id":"x","stars":"many"}`})
 	got := s.run("bench", "-index", "rooms", "-for", "1s")

@@ -22,7 +22,7 @@ func TestBenchThatIsInterruptedDeletesItsIndex(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	testkit.Eventually(t, func() bool { return strings.Contains(s.run("stats").stdout, "azsearch-bench-") })
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
-	_ = cmd.Wait() // the exit code says it
+	_ = cmd.Wait() // the exit code has the result
 	assert.Equal(t, 130, cmd.ProcessState.ExitCode(), stderr.String())
 	assert.NotContains(t, s.run("stats").stdout, "azsearch-bench-")
 }

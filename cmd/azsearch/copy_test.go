@@ -14,7 +14,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// TestCopyAndExportSession copies an index within a service, to another one and changed, and writes it into files.
+// The session copies an index within a service, to another service and through an expression, and exports it to
+// files.
 func TestCopyAndExportSession(t *testing.T) {
 	e, other := startEmulator(t, "-quiet"), startEmulator(t, "-quiet")
 	s := newSession(t, e.url, map[string]string{
@@ -36,7 +37,7 @@ func TestCopyAndExportSession(t *testing.T) {
 	assert.Zero(t, s.run("copy", "-overwrite", "-quiet", "hotels", "inns").code)
 
 	require.Zero(t, s.run("copy", "-filter", "id le '1500'", "-quiet", "hotels", "rest").code)
-	state := fmt.Sprintf("%q\n\"\" \"1500\"\n\"1500\" \"2", []string{"copy", e.url, "hotels", e.url, "rest", "", ""}) // cut off by a crash
+	state := fmt.Sprintf("%q\n\"\" \"1500\"\n\"1500\" \"2", []string{"copy", e.url, "hotels", e.url, "rest", "", ""}) // truncated by a crash
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "state"), []byte(state), 0o600))
 	got = s.run("copy", "-resume", "state", "-filter", "stars ge 3", "hotels", "rest")
 	assert.Equal(t, 2, got.code)

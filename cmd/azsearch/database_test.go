@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// TestDatabaseSession infers an index from a table, loads it, changes both sides, compares and repairs them.
+// The session infers an index from a table, loads it, changes both sides, compares and repairs them.
 func TestDatabaseSession(t *testing.T) {
 	testkit.Long(t)
 	lists := map[string]string{"SQLite": "tags", "PostgreSQL": "to_json(tags) AS tags"}
@@ -51,7 +51,7 @@ func TestDatabaseSession(t *testing.T) {
 			types := map[string]models.DataType{}
 			for i, f := range index.Fields {
 				types[f.Name] = f.Type
-				if f.Name == "tags" { // the lists are text that a person knows to be JSON
+				if f.Name == "tags" { // the text holds JSON lists, which only a person can know
 					index.Fields[i].Type = "Collection(Edm.String)"
 				}
 			}
@@ -93,7 +93,7 @@ func TestDatabaseSession(t *testing.T) {
 	}
 }
 
-// refusedQueries has queries that cannot be answered, each in one line that shows no password.
+// refusedQueries runs invalid queries. Each error is one line without a password.
 func refusedQueries(t *testing.T, s *session, url string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "a.jsonl"), []byte(`{"id":"1"}`), 0o600))

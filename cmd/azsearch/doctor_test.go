@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// TestDoctorSession checks a service, an index with hidden fields, a queue and an outbox, and then what does not work.
+// The session checks a service, an index with hidden fields, a queue and an outbox, and then broken ones.
 func TestDoctorSession(t *testing.T) {
 	_, s := withRooms(t, strings.Replace(roomFields, `"retrievable":true`, `"retrievable":false,"stored":false`, 1), nil)
 	q, err := filequeue.Open(filepath.Join(s.dir, "queue"), nil)
@@ -61,7 +61,7 @@ $`, got.stdout)
 		cmd.Env = append(cmd.Env, "AZURE_SEARCH_API_KEY="+key)
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		_ = cmd.Run() // the exit code says it
+		_ = cmd.Run() // the exit code has the result
 		assert.Equal(t, want.code, cmd.ProcessState.ExitCode())
 		assert.Contains(t, stdout.String(), want.stdout)
 		assert.Equal(t, want.stderr, stderr.String())

@@ -221,8 +221,7 @@ func TestBadUsageIsOneLineAndExit2(t *testing.T) {
 	}
 }
 
-// assertRefused checks what every refusal has in common. Stdout stays empty:
-// whoever reads the endpoint there must not read anything else.
+// assertRefused checks a refusal. Its stdout is empty, because scripts read the endpoint from there.
 func assertRefused(t *testing.T, got ended, says string) {
 	t.Helper()
 	assert.Equal(t, 2, got.code)
@@ -277,7 +276,7 @@ func TestNewerVersionsAreAnsweredUnlessVersionsAreStrict(t *testing.T) {
 		require.NoError(t, resp.Body.Close())
 		assert.Equal(t, want, resp.StatusCode)
 		require.NoError(t, e.cmd.Process.Kill())
-		_ = e.cmd.Wait() // then nobody writes to stderr any more
+		_ = e.cmd.Wait() // then stderr is complete
 		assert.Equal(t, want == http.StatusOK, strings.Contains(e.stderr.String(), "azsearch: api-version newer than emulator api_version=2031-01-01 answered_as=2026-10-01"), e.stderr.String())
 	}
 }
@@ -301,8 +300,7 @@ func TestTLSCertificateThatWasWrittenIsTrustedByClients(t *testing.T) {
 	assert.Equal(t, http.StatusOK, status, body)
 }
 
-// TestCertificateIsWrittenForAWildcardAddress: the endpoint of ":0" is no name
-// that a certificate can have.
+// The endpoint of ":0" is not a valid host name for a certificate.
 func TestCertificateIsWrittenForAWildcardAddress(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cert.pem")
 	startEmulator(t, "-addr", ":0", "-tls", "-tls-cert-out", path)

@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// TestIndexerSession runs an indexer of the emulator, which ends every run with an error that says so.
+// The emulator cannot run indexers, so each run ends with an error that says so.
 func TestIndexerSession(t *testing.T) {
 	e, s := withRooms(t, roomFields, nil)
 	assert.Equal(t, ended{0, "the service has no indexers\n", ""}, s.run("indexer", "status"))

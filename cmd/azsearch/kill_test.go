@@ -16,9 +16,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// TestKilledEmulatorStartsAgainOnItsPort: a test of what a client does when the
-// service dies can kill an emulator in the middle of its work and start another
-// in its place at once. That one has the address and nothing else.
+// Tests of clients kill an emulator during work and start another one on the same port at once. The new one has no
+// data of the old one.
 func TestKilledEmulatorStartsAgainOnItsPort(t *testing.T) {
 	e := startEmulator(t, "-quiet")
 	status, _, body := e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotels)
@@ -48,7 +47,7 @@ func TestKilledEmulatorStartsAgainOnItsPort(t *testing.T) {
 				switch {
 				case err != nil:
 					refused.Add(1)
-					time.Sleep(time.Millisecond) // do not use the ports up
+					time.Sleep(time.Millisecond) // saves ports
 					continue
 				case resp.StatusCode == http.StatusNotFound:
 					missing.Add(1)
@@ -66,14 +65,14 @@ func TestKilledEmulatorStartsAgainOnItsPort(t *testing.T) {
 	}
 	reaches(&answered, 50)
 	require.NoError(t, e.cmd.Process.Kill())
-	_ = e.cmd.Wait() // says that it was killed
+	_ = e.cmd.Wait() // reports the kill
 	reaches(&refused, 10)
 	assert.Zero(t, missing.Load())
 
 	again := startEmulator(t, "-quiet", "-addr", strings.TrimPrefix(e.url, "http://"))
 	require.Equal(t, e.url, again.url)
 	reaches(&missing, 1)
-	http.DefaultClient.CloseIdleConnections() // there may be one to the first process
+	http.DefaultClient.CloseIdleConnections() // a connection to the first process may be left
 	status, _, body = again.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotels)
 	require.Equal(t, http.StatusCreated, status, "the documents ended with the process: %s", body)
 	reaches(&answered, answered.Load()+50)

@@ -16,8 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// TestResumeContinuesWithTheFileOfRejectsOfItsState has a file of another load in the folder, which a checkpointed load
-// neither writes nor reads.
+// The folder has a rejects file of another load, which a load with a checkpoint neither reads nor writes.
 func TestResumeContinuesWithTheFileOfRejectsOfItsState(t *testing.T) {
 	e := startEmulator(t, "-quiet")
 	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)

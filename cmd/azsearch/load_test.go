@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// session runs azsearch in a folder of files, with a service.
+// session runs azsearch in a folder, with a service.
 type session struct {
 	t        *testing.T
 	dir, url string
@@ -45,7 +45,7 @@ func (s *session) run(args ...string) ended {
 	cmd := s.command(args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Stdin = &stdout, &stderr, strings.NewReader(s.input)
-	_ = cmd.Run() // the exit code says it
+	_ = cmd.Run() // the exit code has the result
 	assert.NotContains(s.t, stdout.String()+stderr.String(), searchtest.AdminKey, "no secret in output")
 	return ended{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
@@ -67,7 +67,7 @@ func hotelLines(n int) string {
 const hotelFields = `{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},{"name":"name","type":"Edm.String"},
 	{"name":"stars","type":"Edm.Int32"},{"name":"tags","type":"Collection(Edm.String)"}]}`
 
-// TestLoadSession loads three files, one of them with mistakes, repairs that, and loads its rejects.
+// The session loads three files, one of them with mistakes, repairs it and loads its rejects.
 func TestLoadSession(t *testing.T) {
 	e := startEmulator(t, "-quiet")
 	s := newSession(t, e.url, map[string]string{
@@ -172,7 +172,7 @@ func TestLoadRefusesWhatCannotWorkInOneLine(t *testing.T) {
 	assert.Contains(t, got.stderr, "AZURE_SEARCH_ENDPOINT")
 }
 
-// TestLoadIntoAnIndexThatIsMadeAgainIsNoSuccess: what was loaded before is gone, whatever each reply has said.
+// The documents loaded before the index was recreated are gone, although each reply was a success.
 func TestLoadIntoAnIndexThatIsMadeAgainIsNoSuccess(t *testing.T) {
 	e := startEmulator(t, "-quiet")
 	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
@@ -192,7 +192,7 @@ func TestLoadIntoAnIndexThatIsMadeAgainIsNoSuccess(t *testing.T) {
 	e.call(t, http.DefaultClient, http.MethodDelete, "/indexes/hotels", searchtest.AdminKey, "")
 	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
 	require.NoError(t, in.Close())
-	_ = cmd.Wait() // the exit code says it
+	_ = cmd.Wait() // the exit code has the result
 	assert.Equal(t, 1, cmd.ProcessState.ExitCode(), stderr.String())
 	assert.Contains(t, stderr.String(), `index hotels was deleted and created again during the load: document "0" is gone`)
 }

@@ -37,7 +37,7 @@ func TestErrorIsOneLine(t *testing.T) {
 	}
 }
 
-// TestResultThatCannotBeWrittenIsNoMistakeOfUsage: whoever reads 2 as "it did not begin" would do it again.
+// Exit code 2 means that nothing was done, so a script might repeat the command.
 func TestResultThatCannotBeWrittenIsNoMistakeOfUsage(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestEndThatTakesLongSaysHowNotToWait(t *testing.T) {
 	}
 }
 
-// sent has what was written.
+// sent receives the data written.
 type sent chan string
 
 func (s sent) Write(p []byte) (int, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// TestMistakesAreAnsweredWithWhatToWriteInstead has what people wrote who had not read the help.
+// The command lines are typical of users who have not read the help.
 func TestMistakesAreAnsweredWithWhatToWriteInstead(t *testing.T) {
 	_, s := withRooms(t, roomFields, nil)
 	require.Zero(t, s.run("backup", "dir").code)
@@ -59,11 +59,11 @@ func TestMistakesAreAnsweredWithWhatToWriteInstead(t *testing.T) {
 func (s *session) without(variable string, args ...string) ended {
 	cmd := s.command(args...)
 	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, variable+"=") })
-	// The identity of the machine is none of the tests, and asking for it takes seconds.
+	// The tests must not use the machine's identity, and requesting it takes seconds.
 	cmd.Env = append(cmd.Env, "AZURE_TOKEN_CREDENTIALS=AzureCLICredential", "PATH=")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	_ = cmd.Run() // the exit code says it
+	_ = cmd.Run() // the exit code has the result
 	return ended{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 

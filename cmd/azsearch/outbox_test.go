@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// databases make an empty database each, whose URL has a password where that is possible.
+// databases creates an empty database of each kind. Its URL has a password where possible.
 var databases = map[string]func(t *testing.T) string{
 	"SQLite": func(t *testing.T) string {
 		path := filepath.Join(t.TempDir(), "a b.db")
@@ -29,7 +29,7 @@ var databases = map[string]func(t *testing.T) string{
 	},
 }
 
-// TestOutboxSession inspects an outbox with two rows and three dead letters, pauses it, and retries one dead letter.
+// The session inspects an outbox with two rows and three dead letters, pauses it, and retries one dead letter.
 func TestOutboxSession(t *testing.T) {
 	for name, make := range databases {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ $`, got.stdout)
 	}
 }
 
-// fillOutbox makes an outbox.
+// fillOutbox creates the outbox.
 func fillOutbox(t *testing.T, url string) {
 	ctx := t.Context()
 	place, err := database.Parse(url)

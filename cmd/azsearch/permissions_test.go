@@ -19,7 +19,7 @@ import (
 const guardedFields = `"permissionFilterOption":"enabled","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},
 	{"name":"c","type":"Edm.String","filterable":true},{"name":"users","type":"Collection(Edm.String)","filterable":true,"permissionFilter":"userIds"}]}`
 
-// privileged is an emulator that a session uses with every right: a proxy replaces its key by a token.
+// privileged is an emulator whose proxy replaces the session's key with a token that has every permission.
 func privileged(t *testing.T) (*emulator, *session) {
 	t.Helper()
 	testkit.Long(t)
@@ -47,7 +47,7 @@ func guardedLines(open, hidden int) string {
 	return b.String()
 }
 
-// TestPrivilegedCommandsAreNotRefused: no document of these indexes shows that reads are elevated.
+// No document of these indexes shows that reads are elevated.
 func TestPrivilegedCommandsAreNotRefused(t *testing.T) {
 	_, s := privileged(t)
 	for name, documents := range map[string]string{"none": "", "open": guardedLines(3, 0), "some": guardedLines(3, 2)} {
@@ -77,7 +77,7 @@ func TestCopyThatIsRefusedLeavesNoIndex(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, status, body)
 }
 
-// TestExpectCountsHiddenDocuments: the key is not filterable, so that search.DeleteMatching deletes.
+// The key is not filterable, so the command uses search.DeleteMatching.
 func TestExpectCountsHiddenDocuments(t *testing.T) {
 	_, s := privileged(t)
 	s.write("permk.json", `{"name":"permk",`+strings.Replace(guardedFields, `"filterable":true,"sortable":true`, `"filterable":false,"sortable":false`, 1))

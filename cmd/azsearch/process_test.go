@@ -20,7 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// binDir holds the binary that the tests of the whole process run.
+// binDir holds the binary for the tests of the whole process.
 var binDir string
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// binary builds the command the first time that a test asks for it.
+// binary builds the command when a test first needs it.
 var binary = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(binDir, "azsearch.exe") // the ending is needed on Windows and does no harm elsewhere
 	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, ".").CombinedOutput()
@@ -44,8 +44,8 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// program returns the path of the command. Tests that start it are not short: to build it takes seconds, and the race
-// detector does not see into it.
+// program returns the path of the command. Its tests are long: the build takes seconds, and the race detector does
+// not cover the process.
 func program(t testing.TB) string {
 	t.Helper()
 	testkit.Long(t)
@@ -54,17 +54,17 @@ func program(t testing.TB) string {
 	return path
 }
 
-// ended is what remains of a process.
+// ended is the result of a process.
 type ended struct {
 	code           int
 	stdout, stderr string
 }
 
-// runToEnd runs the command until it ends by itself.
+// runToEnd runs the command until it ends.
 func runToEnd(t *testing.T, args ...string) ended {
 	t.Helper()
 	path := program(t)
-	// What should have been refused and is not would run for ever.
+	// A command that wrongly starts would run forever.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
@@ -82,11 +82,10 @@ type emulator struct {
 	url    string
 	cmd    *exec.Cmd
 	stdout *bufio.Reader
-	stderr bytes.Buffer // may be read after stop
+	stderr bytes.Buffer // readable after stop
 }
 
-// startEmulator runs the emulator on a free port, with args, and returns when
-// it has printed its endpoint.
+// startEmulator starts an emulator with args on a free port and returns when it has printed its endpoint.
 func startEmulator(t *testing.T, args ...string) *emulator {
 	t.Helper()
 	path := program(t)
@@ -114,12 +113,11 @@ func (e *emulator) stop(t *testing.T, s os.Signal) ended {
 	require.NoError(t, e.cmd.Process.Signal(s))
 	rest, err := io.ReadAll(e.stdout)
 	require.NoError(t, err)
-	_ = e.cmd.Wait() // the exit code says it
+	_ = e.cmd.Wait() // the exit code has the result
 	return ended{e.cmd.ProcessState.ExitCode(), string(rest), e.stderr.String()}
 }
 
-// call makes one request, with a key if there is one, and returns status,
-// header and body.
+// call makes one request, with key unless it is empty, and returns status, header and body.
 func (e *emulator) call(t *testing.T, client *http.Client, method, path, key, body string) (int, http.Header, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, e.url+path+"?api-version=2026-04-01", strings.NewReader(body))

@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// piled appends records to keys that do not replace each other, so that each of them counts.
+// piled appends records that do not replace each other, each of a key.
 func piled(t *testing.T, q queue.Queue, keys, each int) {
 	t.Helper()
 	adder := queue.NewID()
@@ -33,15 +33,14 @@ func piled(t *testing.T, q queue.Queue, keys, each int) {
 	}
 }
 
-// assertPiled checks that everything is there, in the order of its key; repeats are from where
-// a drain was killed.
+// assertPiled checks that all records are present and in order. Records may repeat from the position of a kill.
 func assertPiled(t *testing.T, q queue.Admin, keys, each int) {
 	t.Helper()
 	entries, err := q.Inspect(t.Context(), queue.Inspection{Bodies: true, Limit: 2 * keys})
 	require.NoError(t, err)
 	require.Len(t, entries, keys)
 	for _, e := range entries {
-		var last []string // without what was appended once more
+		var last []string // without repeated records
 		for i, r := range e.Waiting {
 			again := false
 			for _, later := range e.Waiting[i+1:] {
@@ -78,7 +77,7 @@ func TestDrainThatIsKilledAndRunAgainLosesNothing(t *testing.T) {
 			line, _ := bufio.NewReader(stdout).ReadString('\n')
 			said <- line
 		}()
-		// Any moment will do, a later one each time, so that it ends on a slow machine, too.
+		// Each run is killed a little later than the previous one, so the loop also ends on a slow machine.
 		line := ""
 		select {
 		case line = <-said:
@@ -86,7 +85,7 @@ func TestDrainThatIsKilledAndRunAgainLosesNothing(t *testing.T) {
 			require.NoError(t, cmd.Process.Kill())
 			line = <-said
 		}
-		_ = cmd.Wait() // says that it was killed
+		_ = cmd.Wait() // reports the kill
 		if line != "" {
 			require.Equal(t, 0, strings.Index(line, "moved "), line)
 			break

@@ -16,8 +16,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// A person who meets a full server has these commands and nothing else to drain it with. They are run in this order,
-// on a queue with the keys key-0 to key-299, of which key-1 and key-2 are parked.
+// An operator has only these commands to drain a full server. They run in this order on a queue with the keys key-0
+// to key-299, of which key-1 and key-2 are parked.
 func TestEveryQueueCommandWorksWhileTheMemoryOfTheServerIsFull(t *testing.T) {
 	server := servers.NewRedis(t)
 	q, err := redisqueue.Open(server.URL(), "hotels", nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// openDirectory opens the queue in a directory, or makes it, for a test that starts the program.
+// openDirectory opens or creates the queue in a directory, for a test that starts the program.
 func openDirectory(t *testing.T, dir string) *filequeue.Queue {
 	t.Helper()
 	testkit.Long(t)
@@ -39,7 +39,7 @@ func uploads(t *testing.T, q queue.Queue, keys ...string) {
 	require.NoError(t, err)
 }
 
-// newDirectory makes a queue with keys that wait, and of which some are parked.
+// newDirectory creates a queue with waiting keys, some of them parked.
 func newDirectory(t *testing.T, waiting, parked []string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "queue")
@@ -54,7 +54,7 @@ func newDirectory(t *testing.T, waiting, parked []string) string {
 	return dir
 }
 
-// onQueue runs azsearch queue, and expects it to succeed.
+// onQueue runs azsearch queue, which must succeed.
 func onQueue(t *testing.T, args ...string) string {
 	t.Helper()
 	got := runToEnd(t, append([]string{"queue"}, args...)...)
@@ -112,7 +112,7 @@ func TestADirectoryIsChangedByItsProgramWhileThatRuns(t *testing.T) {
 	assert.Equal(t, []queue.State{queue.Waiting, queue.Waiting}, []queue.State{entries[0].State, entries[1].State})
 }
 
-// A program of an older version has no socket, and one that is opening its queue has none yet.
+// A program of an older version has no socket, and a program that is opening its queue has none yet.
 func TestAProgramThatTakesNoCommandsIsNamed(t *testing.T) {
 	dir := newDirectory(t, []string{"1"}, nil)
 	q := openDirectory(t, dir)

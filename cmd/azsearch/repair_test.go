@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/repair"
 )
 
-// TestRepairSession makes an index like two files, in an order and formats of their own.
+// The session makes an index equal to two files of different order and format.
 func TestRepairSession(t *testing.T) {
 	_, s := withRooms(t, roomFields, map[string]string{
 		"a.json":  `[{"id":"4","name":"New"}, {"id":"1","name":"Quiet & wide","tags":["pool","wifi"],"stars":9007199254740993,"place":[1,0]}]`,

@@ -35,8 +35,7 @@ func TestKeysOfDocumentsAreMaskedInEverySpelling(t *testing.T) {
 	}
 }
 
-// TestActionsReachTheLineOfTheirRequest covers the join of the two halves, and
-// that nothing is kept of requests that nobody answers.
+// The test covers the join of requests with actions, and that unanswered requests leave nothing behind.
 func TestActionsReachTheLineOfTheirRequest(t *testing.T) {
 	var out strings.Builder
 	l := newRequestLog(&out)
@@ -49,7 +48,7 @@ func TestActionsReachTheLineOfTheirRequest(t *testing.T) {
 			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Request-Id": {id}}}, nil
 		}
 	}
-	// The second request ends inside the first.
+	// The second request ends before the first.
 	first := answered("one", 3)
 	resp, err := l.intercept(req, func(r *http.Request) (*http.Response, error) {
 		resp, err := first(r)

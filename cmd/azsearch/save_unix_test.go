@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// upload puts a document into the index of hotels.
+// upload puts a document into the index hotels.
 func (e *emulator) upload(t *testing.T, document string) {
 	t.Helper()
 	status, _, body := e.call(t, http.DefaultClient, http.MethodPost, "/indexes('hotels')/docs/search.index", searchtest.AdminKey, `{"value":[`+document+`]}`)
@@ -65,8 +65,7 @@ func TestSavedFileNeedNotBeTheSeed(t *testing.T) {
 	assert.EqualValues(t, 2, srv.DocumentCount("hotels"))
 }
 
-// TestNothingIsLostWhenTheFileCannotBeWrittenAnyMore: the folder was there at the
-// start.
+// The folder existed at the start and is gone at the end.
 func TestNothingIsLostWhenTheFileCannotBeWrittenAnyMore(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	folder := filepath.Join(t.TempDir(), "gone")

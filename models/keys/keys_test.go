@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/models/keys"
 )
 
-// service is the rule as the service documents it.
+// service is the rule that the service documents.
 var service = regexp.MustCompile(`^[A-Za-z0-9=-][A-Za-z0-9_=-]*$`)
 
 func TestKeyIsCheckedAgainstTheRuleItBreaks(t *testing.T) {
@@ -54,7 +54,7 @@ func TestLegalKeyStaysAsItIs(t *testing.T) {
 }
 
 func TestEncodedFormIsStable(t *testing.T) {
-	// Indexes hold these keys: changing one orphans documents.
+	// Existing indexes have these keys, so a change would orphan documents.
 	for s, want := range map[string]string{
 		"":             "b64-",
 		"a/b":          "b64-YS9i",
@@ -90,8 +90,8 @@ func TestDecodeRefusesWhatEncodeNeverMakes(t *testing.T) {
 	for key, want := range map[string]error{
 		"b64-YQ":       keys.ErrNotEncoded, // "a" needs no encoding
 		"b64-YS9j=":    keys.ErrNotEncoded, // padding
-		"b64-YS8+":     keys.ErrNotEncoded, // the other alphabet
-		"b64-X3h":      keys.ErrNotEncoded, // trailing bits that are not zero
+		"b64-YS8+":     keys.ErrNotEncoded, // another alphabet
+		"b64-X3h":      keys.ErrNotEncoded, // trailing bits are not zero
 		"b64-YS9i\n":   keys.ErrNotEncoded,
 		"b64-!":        keys.ErrNotEncoded,
 		keys.Hash("x"): keys.ErrHashed,
@@ -132,7 +132,7 @@ func FuzzDecode(f *testing.F) {
 		if (keys.Validate(s) == nil) != (service.MatchString(s) && len(s) <= 1024) {
 			t.Fatalf("Validate(%q) disagrees with the rule", s)
 		}
-		// Encode turns every string into a key of its own …
+		// Encode maps every string to a unique key …
 		key := keys.Encode(s)
 		back, err := keys.Decode(key)
 		if err != nil || back != s {
@@ -141,7 +141,7 @@ func FuzzDecode(f *testing.F) {
 		if len(s) <= keys.MaxEncodable && keys.Validate(key) != nil {
 			t.Fatalf("Encode(%q) = %q, not legal", s, key)
 		}
-		// … and Decode accepts nothing but those: two keys never mean one string.
+		// … and Decode accepts only these keys, so no two keys mean the same string.
 		if d, err := keys.Decode(s); err == nil && keys.Encode(d) != s {
 			t.Fatalf("Decode(%q) = %q, which encodes to %q", s, d, keys.Encode(d))
 		}

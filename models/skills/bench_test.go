@@ -63,8 +63,8 @@ type plainSkillset struct {
 	ETag        string       `json:"@odata.etag"`
 }
 
-// BenchmarkDecode reads a skillset of forty skills; plain is encoding/json into equal structs, which
-// keep nothing that they do not know. The limit is twice its time.
+// BenchmarkDecode reads a skillset of forty skills; "plain" uses encoding/json and equal structs without
+// AdditionalProperties. The limit is twice its time.
 func BenchmarkDecode(b *testing.B) {
 	definition := fortySkills(b)
 	b.SetBytes(int64(len(definition)))
@@ -83,7 +83,7 @@ func BenchmarkDecode(b *testing.B) {
 	})
 }
 
-// TestDecodingASkillsetCostsAtMostTwicePlain counts allocations, which no busy machine changes.
+// The test counts allocations, which do not depend on the load of the machine.
 func TestDecodingASkillsetCostsAtMostTwicePlain(t *testing.T) {
 	definition := fortySkills(t)
 	var x skills.Skillset

@@ -13,9 +13,8 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// fuse's reset_test: a reset clears the timer, and the counters say 3 melts, 2
-// asks with the answer ok, 1 with the answer blown. Its 2 are one of before and
-// one of after; here each failure needs an ask of its own, so there are 4.
+// fuse's reset_test: a reset clears the timer, and the counters show 3 melts, 2 asks with answer ok, 1 with answer
+// blown. Here each failure needs its own ask, so there are 4.
 func TestResetStopsTheTimerAndLeavesTheCountsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, &breaker.Options{Failures: 3, Window: 60 * time.Millisecond, OpenFor: 5 * time.Second, Jitter: -1})
@@ -29,7 +28,7 @@ func TestResetStopsTheTimerAndLeavesTheCountsAlone(t *testing.T) {
 		allow(t, b)
 		assert.Equal(t, breaker.Counts{Allowed: 4, Refused: 1, Failures: 3, Opened: 1}, b.Status().Counts)
 
-		// A timer left behind would half-open it after 4 s.
+		// A remaining timer would half-open it after 4 s.
 		time.Sleep(time.Second)
 		request(t, b, trip)
 		opened := time.Now()
@@ -56,8 +55,7 @@ func TestNoTimerIsLeftWhenItIsNotOpen(t *testing.T) {
 	}
 }
 
-// fuse's remove_test has no counterpart but this: what was counted ends with
-// the breaker.
+// The counterpart of fuse's remove_test: the counts of a breaker end with it.
 func TestANewBreakerStartsAtZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		request(t, newBreaker(t, nil), trip)
@@ -65,10 +63,9 @@ func TestANewBreakerStartsAtZero(t *testing.T) {
 	})
 }
 
-// fuse raises an alarm at once and clears it after three looks, a minute apart,
-// that find the fuse whole. The counterpart is that a breaker is closed only by
-// a probe that succeeded, so one that goes up and down with its service tells
-// Open and HalfOpen, and Closed not once.
+// fuse raises an alarm at once and clears it after three checks, a minute apart, that find the fuse intact. Here only
+// a successful probe closes a breaker. So a breaker that follows an unstable service reports Open and HalfOpen, but
+// never Closed.
 func TestTheServiceMustAnswerBeforeItIsCalledHealed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, nil)

@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// What a breaker adds to one request, which takes milliseconds.
+// The cost of a breaker for one request, which takes milliseconds.
 func BenchmarkAllowDone(b *testing.B) {
 	b.Run("closed", func(b *testing.B) {
 		c, _ := breaker.New(nil)
@@ -41,9 +41,8 @@ func BenchmarkAllowDone(b *testing.B) {
 	})
 }
 
-// What one change costs for each subscriber, and what it costs to subscribe and
-// cancel among so many: a fleet has a sender for each of its indexes, which may
-// all hang on one breaker, and closes them all at once.
+// The cost of one change for each subscriber, and of subscribing and cancelling among many. A fleet may share one
+// breaker between the senders of all its indexes, and closes them all at once.
 func BenchmarkSubscribers(b *testing.B) {
 	for _, n := range []int{100, 10_000, 40_000} {
 		setUp := func() (c *breaker.Breaker, cancels []func()) {

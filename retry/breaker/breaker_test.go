@@ -20,8 +20,7 @@ var (
 	saysNone = breaker.Result{Outcome: breaker.Neutral, Err: errDown}
 )
 
-// steady returns options with which a breaker is open for exactly 30 s, however
-// long the trouble has lasted.
+// steady returns options with which a breaker is open for exactly 30 s, whatever the age of the trouble.
 func steady() *breaker.Options {
 	return &breaker.Options{OpenFor: 30 * time.Second, Jitter: -1}
 }
@@ -40,7 +39,7 @@ func allow(t *testing.T, b *breaker.Breaker) *breaker.Permit {
 	return p
 }
 
-// request asks for leave and reports r.
+// request calls Allow and reports r.
 func request(t *testing.T, b *breaker.Breaker, r breaker.Result) {
 	t.Helper()
 	allow(t, b).Done(r)
@@ -54,8 +53,8 @@ func refuses(t *testing.T, b *breaker.Breaker) {
 
 func state(b *breaker.Breaker) breaker.State { return b.Status().State }
 
-// A fuse of {2, 60 ms} blows on the third melt. Here the number is that of the
-// failure that opens, so 3 behaves as fuse's 2 does, and 2 opens on the second.
+// A fuse of {2, 60 ms} blows on the third melt. Here Failures counts the failure that opens, so 3 corresponds to
+// fuse's 2.
 func TestItOpensOnTheNthFailureInTheWindow(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7} {
 		synctest.Test(t, func(t *testing.T) {
@@ -96,7 +95,7 @@ func TestFailuresThatAreFewAmongTheResultsDoNotOpenIt(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBreaker(t, nil)
 			for range 50 {
-				request(t, b, succeed) // before the first failure: it does not matter
+				request(t, b, succeed) // before the first failure: no effect
 			}
 			request(t, b, fail)
 			for range successes {
@@ -109,8 +108,7 @@ func TestFailuresThatAreFewAmongTheResultsDoNotOpenIt(t *testing.T) {
 	}
 }
 
-// With a window that starts anew each time it is over, these two pairs would
-// fall into two windows.
+// With consecutive fixed windows these two pairs would fall into different windows.
 func TestTheWindowSlides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, breaker.Options{Failures: 4, Window: time.Second}.OpensInARow(-1))
@@ -124,7 +122,7 @@ func TestTheWindowSlides(t *testing.T) {
 	})
 }
 
-// The moment of a failure is when it is reported, not when it was let through.
+// A failure counts when it is reported, not when its request was allowed.
 func TestAFailureCountsWhenItIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, breaker.Options{Failures: 2, Window: time.Second}.OpensInARow(-1))
@@ -161,8 +159,7 @@ func TestTripOpensItAtOnce(t *testing.T) {
 	})
 }
 
-// A queue that has stopped makes no calls, so nobody would notice that the time
-// is up.
+// A stopped queue makes no calls, so a call cannot trigger the change.
 func TestItWakesWithoutTraffic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, steady())
@@ -180,7 +177,7 @@ func TestItWakesWithoutTraffic(t *testing.T) {
 	})
 }
 
-// At the very moment Until some callers are faster than the timer.
+// At the instant Until some callers run before the timer.
 func TestWhoComesBeforeTheTimerIsNotRefused(t *testing.T) {
 	for name, ask := range map[string]func(b *breaker.Breaker) breaker.State{
 		"Allow": func(b *breaker.Breaker) breaker.State {
@@ -280,9 +277,8 @@ func TestAProbeThatSaysNothingLetsTheNextOneTry(t *testing.T) {
 	})
 }
 
-// Of two senders that share a breaker one takes the probe and the other is
-// refused. If the probe says nothing and its sender has no more to send, nothing
-// would ever wake the other.
+// Of two senders that share a breaker, one takes the probe and the other is refused. If the probe is inconclusive and
+// its sender has no more requests, only this notification wakes the other.
 func TestThoseRefusedDuringAProbeAreNotifiedWhenItsPlaceIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, steady())
@@ -335,8 +331,7 @@ func TestOnlyTheFirstDoneCounts(t *testing.T) {
 	})
 }
 
-// Requests that were under way when the service died fail one after the other,
-// the last when it has long recovered.
+// Requests in flight when the service failed end one after the other, the last one long after the recovery.
 func TestALateResultIsIgnored(t *testing.T) {
 	for name, late := range map[string]breaker.Result{"failure": fail, "trip": trip, "success": succeed, "neutral": saysNone} {
 		t.Run(name, func(t *testing.T) {
@@ -360,13 +355,13 @@ func TestALateResultIsIgnored(t *testing.T) {
 				until := time.Now().Add(30 * time.Second)
 
 				time.Sleep(time.Second)
-				end(2) // open: neither closes it nor lengthens it
+				end(2) // open: neither closes it nor extends it
 				assert.Equal(t, until, b.Status().Until)
 				time.Sleep(29 * time.Second)
 				end(2) // half-open: is not the probe's result
 				assert.Equal(t, breaker.HalfOpen, state(b))
 				probe := allow(t, b)
-				end(2) // with a probe under way neither
+				end(2) // nor while a probe is in flight
 				assert.Equal(t, breaker.HalfOpen, state(b))
 				refuses(t, b)
 				probe.Done(succeed)

@@ -9,15 +9,14 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// A loop of one's own: the service goes down, the breaker opens, and the loop
-// sleeps until it is notified that a probe may go.
+// A custom loop: the service fails, the breaker opens, and the loop sleeps until a notification allows a probe.
 func Example() {
 	b, err := breaker.New(&breaker.Options{Failures: 2, OpenFor: 20 * time.Millisecond})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	changed := make(chan struct{}, 1) // one signal is enough: the loop asks again
+	changed := make(chan struct{}, 1) // one signal is enough: the loop checks again
 	cancel := b.Subscribe(func(breaker.Change) {
 		select {
 		case changed <- struct{}{}:
@@ -26,7 +25,7 @@ func Example() {
 	})
 	defer cancel()
 
-	answers := []error{nil, busy{}, busy{}, nil, nil} // what the service will say
+	answers := []error{nil, busy{}, busy{}, nil, nil} // the replies of the service
 	for len(answers) > 0 {
 		permit, err := b.Allow()
 		if err != nil {
@@ -45,8 +44,7 @@ func Example() {
 	// probe: false, answer: <nil>
 }
 
-// outcome is what an error of a request to the service means, by the table of
-// package retry.
+// outcome classifies an error of a request by the table of package retry.
 func outcome(err error) breaker.Outcome {
 	switch decision, _ := retry.ForError(err); {
 	case decision.Permanent:
@@ -54,7 +52,7 @@ func outcome(err error) breaker.Outcome {
 	case decision.Pause:
 		return breaker.Failure
 	}
-	return breaker.Success // the service answers; what it says is about documents
+	return breaker.Success // the service answers; the error is about documents
 }
 
 type busy struct{}
@@ -70,7 +68,7 @@ func ExampleNew() {
 	// OpenFor is 1ns: use at least 1ms, or 0 for the default of 1s
 }
 
-// A refusal says why.
+// A refusal has its cause.
 func ExampleBreaker_Allow() {
 	b, _ := breaker.New(&breaker.Options{Jitter: -1})
 	permit, err := b.Allow()
@@ -91,7 +89,7 @@ func ExampleBreaker_Allow() {
 	// probe after 1s
 }
 
-// The service may ask for more time than the breaker would give it.
+// The service may ask for more time than the breaker would wait.
 func ExamplePermit_Done() {
 	b, _ := breaker.New(nil)
 	for range 3 {
@@ -116,19 +114,18 @@ func ExampleBreaker_Subscribe() {
 	if permit, err := b.Allow(); err == nil {
 		permit.Done(breaker.Result{Outcome: breaker.Trip, Err: errors.New("no such index")})
 	}
-	<-woken // nobody called anything
+	<-woken // without any call
 	cancel()
 	// Output:
 	// closed → open no such index
 	// open → half-open no such index
 }
 
-// An administrator stops all requests to an index, for example while it is
-// being rebuilt, and lets them go again.
+// An administrator stops all requests to an index, for example during a rebuild, and resumes them.
 func ExampleBreaker_Disable() {
 	b, _ := breaker.New(nil)
 	b.Disable()
-	b.Reset() // does not help
+	b.Reset() // has no effect
 	_, err := b.Allow()
 	fmt.Println(b.Status().State, errors.Is(err, breaker.ErrOpen))
 	b.Enable()
@@ -139,7 +136,7 @@ func ExampleBreaker_Disable() {
 	// closed <nil>
 }
 
-// Whoever has repaired what was wrong need not wait for the probe.
+// After a repair an operator need not wait for the probe.
 func ExampleBreaker_Reset() {
 	b, _ := breaker.New(nil)
 	if permit, err := b.Allow(); err == nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A call of Allow that tells subscribers of a change, and is ended by one of
-// them, returns no permit: another call must get it.
+// If a subscriber ends the goroutine of Allow, no permit is returned, so another call must get the probe.
 func TestAProbeThatNobodyGotIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, err := New(&Options{Failures: 1})
@@ -24,7 +23,7 @@ func TestAProbeThatNobodyGotIsGivenBack(t *testing.T) {
 		stop := b.Subscribe(func(Change) { panic("hostile") })
 		defer stop()
 		b.mu.Lock()
-		b.notify(Change{From: Open, To: HalfOpen}) // as if the timer were a moment late
+		b.notify(Change{From: Open, To: HalfOpen}) // as if the timer were a little late
 		b.mu.Unlock()
 		assert.PanicsWithValue(t, "hostile", func() { _, _ = b.Allow() })
 		permit, err = b.Allow()

@@ -11,11 +11,10 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// model is the naive breaker: it keeps every result of the present state in a
-// list and counts them anew each time. It has no clock, no locks and no timer.
+// model is a naive breaker: it keeps every result of the present state in a list and counts them again each time. It
+// has no clock, locks or timer.
 //
-// The rules of the fuse library and what stands for them, here and in the
-// operations of the tests:
+// Rules of the fuse library and their counterparts, here and in the operations of the tests:
 //
 //	R01  heal of an unknown fuse: no counterpart, a breaker has no name. The
 //	     other half, a timer that fires after it was cancelled, is operation
@@ -30,9 +29,9 @@ import (
 //	R08  run on a blown fuse: Allow, refused
 //	R09  run on an unblown fuse that melts: Allow, Done(Failure)
 //	R10  run on an unknown fuse: no counterpart
-//	R11  melt of a fuse: Done(Failure), of a request that was let through
-//	R12  melt of an unknown fuse: no counterpart; nearest is Done of a permit that
-//	     is out of date or was ended before, which is silent as well
+//	R11  melt of a fuse: Done(Failure) of an allowed request
+//	R12  melt of an unknown fuse: no counterpart; closest is Done of a permit that
+//	     is outdated or was ended before, which is silent as well
 //	R13  blow: Done(Failure) or Done(Trip), closed and as a probe
 //	R14  melts leave the window: Sleep of a Window, one tick less, one more
 //	R15  ask: Allow and Status
@@ -42,15 +41,15 @@ import (
 //	R19  enable: Enable
 //	R20  enable of an unknown fuse: no counterpart
 //	R21  melt of a disabled fuse: Done(Failure) after Disable
-//	R22  heal command: the same as R02, without any call of a method
+//	R22  heal command: the same as R02, without any method call
 //	R23  delay command: Sleep
 type model struct {
 	options breaker.Options // with every default filled in
 	now     time.Time
 	status  breaker.Status
 	epoch   int
-	log     []logged // results since the last change of state or reset, but for the late ones
-	fails   int      // failures that were counted, in all
+	log     []logged // results since the last change of state or reset, except late ones
+	fails   int      // total of counted failures
 	permits []modelPermit
 	refused bool // since the probe started
 	changes []breaker.Change
@@ -59,13 +58,13 @@ type model struct {
 type logged struct {
 	at      time.Time
 	result  breaker.Result
-	counted bool // if it is a failure
+	counted bool // for a failure
 }
 
 type modelPermit struct {
 	granted, probe, ended bool
 	epoch                 int
-	fails                 int // of the model when it was let through
+	fails                 int // of the model when it was allowed
 }
 
 func newModel(o breaker.Options, now time.Time, permits int) *model {
@@ -238,7 +237,7 @@ func (m *model) reset() {
 	}
 }
 
-// chance stands for the random number of the opening that follows so many.
+// chance is the random number of the opening with this ordinal.
 func chance(opened uint64) float64 {
 	_, fraction := math.Modf(0.37 * float64(opened))
 	return fraction
@@ -249,9 +248,9 @@ func failed(r breaker.Result) bool { return r.Outcome == breaker.Failure || r.Ou
 // op is one operation of a random program.
 type op struct {
 	kind   string
-	slot   int            // of Allow: where its permit goes; of Done: which permit
+	slot   int            // for Allow: slot of its permit; for Done: which permit
 	result breaker.Result // of Done
-	sleep  time.Duration  // of Sleep; from Until on if beyond is set and it is open
+	sleep  time.Duration  // for Sleep; counted from Until if beyond is set and the breaker is open
 	beyond bool
 }
 
@@ -267,14 +266,14 @@ func (o op) String() string {
 	return o.kind
 }
 
-// answer is what an operation returned.
+// answer is the result of an operation.
 type answer struct {
 	granted, probe bool
 	status         breaker.Status // of a refused Allow, and of Status
-	broken         string         // what no answer may ever be
+	broken         string         // a violated invariant
 }
 
-// apply runs o on the model and returns what the breaker should answer.
+// apply runs o on the model and returns the expected answer.
 func (m *model) apply(o op) (a answer) {
 	switch o.kind {
 	case "Allow":
@@ -297,7 +296,7 @@ func (m *model) apply(o op) (a answer) {
 	return a
 }
 
-// apply runs o on the breaker. Permits of its own go into permits.
+// apply runs o on the breaker. New permits are stored in permits.
 func apply(b *breaker.Breaker, permits []*breaker.Permit, o op) (a answer) {
 	switch o.kind {
 	case "Allow":

@@ -18,8 +18,7 @@ import (
 
 const modelSlots = 6
 
-// modelParts times the number of -rapid.checks, 100 by default, is how many
-// programs each model test runs.
+// modelParts times -rapid.checks (100 by default) is the number of programs of each model test.
 const modelParts = 20
 
 func checkModel(t *testing.T, property func(*rapid.T)) {
@@ -28,8 +27,7 @@ func checkModel(t *testing.T, property func(*rapid.T)) {
 	}
 }
 
-// drawOptions returns small options with every default filled in, so that the
-// model needs no defaults of its own.
+// drawOptions returns small options with every default filled in, so that the model needs no defaults.
 func drawOptions(rt *rapid.T) breaker.Options {
 	ms := func(label string, least, most int) time.Duration {
 		return time.Duration(rapid.IntRange(least, most).Draw(rt, label)) * time.Millisecond
@@ -45,7 +43,7 @@ func drawOptions(rt *rapid.T) breaker.Options {
 	return *o.OpensInARow(rapid.SampledFrom([]int{-1, -1, 1, 2, 3, 5}).Draw(rt, "in a row"))
 }
 
-// errorsOfModel are told apart by the model.
+// errorsOfModel are distinct to the model.
 var errorsOfModel = []error{nil, errors.New("one"), errors.New("two")}
 
 func drawOp(rt *rapid.T, o breaker.Options, kinds []string, slot *rapid.Generator[int]) op {
@@ -70,7 +68,7 @@ func drawOp(rt *rapid.T, o breaker.Options, kinds []string, slot *rapid.Generato
 	return p
 }
 
-// recorder is a subscriber that keeps what it hears.
+// recorder is a subscriber that records changes.
 type recorder struct {
 	mu      sync.Mutex
 	changes []breaker.Change
@@ -88,7 +86,7 @@ func (r *recorder) heard() []breaker.Change {
 	return slices.Clone(r.changes)
 }
 
-// sequential is one random program for one goroutine.
+// sequential is a random program for one goroutine.
 type sequential struct {
 	options breaker.Options
 	ops     []op
@@ -101,7 +99,7 @@ func drawSequential(rt *rapid.T, most int) sequential {
 	slot := rapid.IntRange(0, modelSlots-1)
 	for range rapid.IntRange(1, most).Draw(rt, "ops") {
 		o := drawOp(rt, s.options, kinds, slot)
-		if o.kind == "Request" { // Allow and Done, with nothing in between
+		if o.kind == "Request" { // Allow and Done with nothing in between
 			s.ops = append(s.ops, op{kind: "Allow", slot: o.slot})
 			o.kind = "Done"
 		}
@@ -110,8 +108,7 @@ func drawSequential(rt *rapid.T, most int) sequential {
 	return s
 }
 
-// run returns what the breaker did that the model did not, or "". At the end
-// the breaker and the model are in the same state.
+// run returns a difference between breaker and model, or "". At its end both are in the same state.
 func (s sequential) run() (b *breaker.Breaker, m *model, permits []*breaker.Permit, heard *recorder, wrong string) {
 	b, err := breaker.New(&s.options)
 	if err != nil {
@@ -141,7 +138,7 @@ func (s sequential) run() (b *breaker.Breaker, m *model, permits []*breaker.Perm
 		if h := heard.heard(); !slices.Equal(h, m.changes) {
 			return b, m, permits, heard, fmt.Sprintf("op %d, %v: notified of\n%swant\n%s", i, o, lines(h), lines(m.changes))
 		}
-		// Status may change the state itself, so not after each operation.
+		// Status may change the state, so it is not called after each operation.
 		if i%2 == 0 {
 			if s := b.Status(); s != m.status {
 				return b, m, permits, heard, fmt.Sprintf("op %d, %v: status\n\t%+v, want\n\t%+v", i, o, s, m.status)
@@ -151,9 +148,8 @@ func (s sequential) run() (b *breaker.Breaker, m *model, permits []*breaker.Perm
 	return b, m, permits, heard, ""
 }
 
-// TestModel runs random programs against the naive model, with exact times,
-// and compares every answer, every status and everything that a subscriber
-// hears. For a soak use, for example,
+// TestModel runs random programs against the naive model with exact times, and compares every answer, every status
+// and every notification. For a soak run
 //
 //	go test ./retry/breaker -run TestModel -rapid.checks=10000 -timeout 0
 func TestModel(t *testing.T) {
@@ -169,10 +165,9 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// TestModelConcurrentSafe brings a breaker into a random state, then runs
-// short programs on it at the same moment on three goroutines, and looks for
-// an order of their operations in which the model gives the same answers, ends
-// in the same status, and tells the same changes in the same order.
+// TestModelConcurrentSafe brings a breaker into a random state and runs short programs on it concurrently on three
+// goroutines. There must be an order of their operations in which the model gives the same answers, final status and
+// notifications.
 func TestModelConcurrentSafe(t *testing.T) {
 	checkModel(t, func(rt *rapid.T) {
 		s := drawSequential(rt, 30)
@@ -180,7 +175,7 @@ func TestModelConcurrentSafe(t *testing.T) {
 		programs := make([][]op, 3)
 		for g := range programs {
 			for range rapid.IntRange(1, 4).Draw(rt, "ops") {
-				// Permits of before are for everybody, those of now for one goroutine.
+				// Earlier permits are shared, new ones belong to one goroutine.
 				slot := rapid.OneOf(rapid.IntRange(0, modelSlots-1), rapid.IntRange((g+3)*modelSlots/2, (g+4)*modelSlots/2-1))
 				o := drawOp(rt, s.options, kinds, slot)
 				if o.kind == "Allow" {
@@ -199,7 +194,7 @@ func TestModelConcurrentSafe(t *testing.T) {
 			}
 			if due && m.status.State == breaker.Open {
 				d := m.status.Until.Sub(m.now)
-				time.Sleep(d) // and no Wait: the timer is one goroutine more
+				time.Sleep(d) // no Wait: the timer is another goroutine
 				m.sleep(d)
 			}
 			answers := race(b, permits, programs)
@@ -215,7 +210,7 @@ func TestModelConcurrentSafe(t *testing.T) {
 	})
 }
 
-// race runs the programs at the same time and returns their answers.
+// race runs the programs concurrently and returns their answers.
 func race(b *breaker.Breaker, permits []*breaker.Permit, programs [][]op) [][]answer {
 	answers := make([][]answer, len(programs))
 	var ready atomic.Int32
@@ -223,7 +218,7 @@ func race(b *breaker.Breaker, permits []*breaker.Permit, programs [][]op) [][]an
 	for g, program := range programs {
 		ended.Go(func() {
 			ready.Add(1)
-			for range 1000 { // long enough to be two at once, short enough for one core
+			for range 1000 { // long enough to overlap, short enough for one core
 				if int(ready.Load()) == len(programs) {
 					break
 				}
@@ -237,8 +232,7 @@ func race(b *breaker.Breaker, permits []*breaker.Permit, programs [][]op) [][]an
 	return answers
 }
 
-// explain looks for an order of the operations left that leads m to all these
-// answers and this end.
+// explain searches for an order of the remaining operations that leads m to all these answers and this end.
 func explain(m *model, programs [][]op, answers [][]answer, end breaker.Status, heard []breaker.Change) bool {
 	left := false
 	for g := range programs {

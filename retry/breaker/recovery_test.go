@@ -14,13 +14,13 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// outage is a time during which the service answers nothing but r.
+// outage is a period in which the service answers only r.
 type outage struct {
 	up, down time.Duration // since the end of the last one; its length
 	r        breaker.Result
 }
 
-// weather is a random schedule of outages, and who sends meanwhile.
+// weather is a random schedule of outages and of clients.
 type weather struct {
 	outages []outage
 	workers int
@@ -51,16 +51,15 @@ func drawWeather(rt *rapid.T) weather {
 	return w
 }
 
-// experience is what those who send know about the service.
+// experience is the clients' knowledge of the service.
 type experience struct {
 	mu      sync.Mutex
-	sent    []time.Time // when requests were let through
-	trouble time.Time   // when the service failed for the first time since the last success
-	asked   time.Time   // the latest moment that a Retry-After asked for
+	sent    []time.Time // times of allowed requests
+	trouble time.Time   // first failure since the last success
+	asked   time.Time   // latest end of a Retry-After
 }
 
-// work sends requests until ctx ends. at returns the outage at a moment and when
-// it began, or nil.
+// work sends requests until ctx ends. at returns the outage at a time and its start, or nil.
 func (e *experience) work(ctx context.Context, b *breaker.Breaker, w *weather, at func(time.Time) (*outage, time.Time)) {
 	changed := make(chan struct{}, 1)
 	defer b.Subscribe(func(breaker.Change) {
@@ -102,8 +101,7 @@ func (e *experience) work(ctx context.Context, b *breaker.Breaker, w *weather, a
 	}
 }
 
-// recoveries runs w and returns what came too late, and how often the breaker
-// opened.
+// recoveries runs w and returns late recoveries and the number of openings.
 func (w *weather) recoveries(t *testing.T) (wrong string, opened uint64) {
 	b := newBreaker(t, nil)
 	var e experience
@@ -133,13 +131,13 @@ func (w *weather) recoveries(t *testing.T) (wrong string, opened uint64) {
 		time.Sleep(time.Until(back))
 		synctest.Wait()
 		e.mu.Lock()
-		began := begin[i] // of all the trouble, if no request has succeeded since the last outage
+		began := begin[i] // start of the trouble, which includes the previous outage if no request has succeeded since
 		if !e.trouble.IsZero() && e.trouble.Before(began) {
 			began = e.trouble
 		}
 		e.mu.Unlock()
-		// The breaker learns of the last failure when it is answered, and whoever
-		// sends may be thinking, or waiting for that answer.
+		// The breaker learns of the last failure at its answer, and a client may be between requests, or waiting for
+		// that answer.
 		seen := back.Add(w.latency).Sub(began)
 		latest := back.Add(w.latency + min(max(time.Second, seen), 30*time.Second))
 		if i+1 < len(begin) && begin[i+1].Before(latest) {
@@ -179,10 +177,9 @@ func (w *weather) recoveries(t *testing.T) (wrong string, opened uint64) {
 	return wrong, opened
 }
 
-// Whatever the outages were like and however many requests were in flight: when
-// the service is back, the first request is let through within the length of the
-// outage or a second, whichever is longer, within half a minute at most, and not
-// later than that because of a Retry-After unless it asked for it.
+// For any outages and number of requests in flight: after the service is back, the first request is allowed within
+// the length of the outage or a second, whichever is longer, and within half a minute. Only a Retry-After that asks
+// for more may delay it.
 func TestTheTimeToRecoverIsBoundedByTheLengthOfTheOutage(t *testing.T) {
 	opened := uint64(0)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -200,8 +197,7 @@ func TestTheTimeToRecoverIsBoundedByTheLengthOfTheOutage(t *testing.T) {
 	assert.Positive(t, opened)
 }
 
-// The report that this schedule answers: 50 ms without a connection cost 30 s as
-// soon as three requests were in flight.
+// A bug report had this schedule: 50 ms without a connection cost 30 s if three requests were in flight.
 func TestABlipCostsASecondAtMostHoweverManyAreInFlight(t *testing.T) {
 	for _, workers := range []int{1, 3, 8, 100} {
 		synctest.Test(t, func(t *testing.T) {

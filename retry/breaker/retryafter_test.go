@@ -17,7 +17,7 @@ func TestRetryAfterLengthensTheOpenTime(t *testing.T) {
 		first   time.Duration // of a failure 2 s before the one that opens
 		between breaker.Result
 		last    time.Duration
-		want    time.Duration // from the last on
+		want    time.Duration // from the last one on
 	}{
 		"none":                         {want: 30 * s},
 		"shorter":                      {last: 29 * s, want: 30 * s},

@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// opened returns how long the breaker will have been open when its probe goes.
+// opened returns the time from opening to the probe.
 func opened(t *testing.T, b *breaker.Breaker) time.Duration {
 	t.Helper()
 	s := b.Status()
@@ -92,8 +92,7 @@ func TestWhatEndsTheTrouble(t *testing.T) {
 	}
 }
 
-// The last request of an outage times out when the service has long recovered,
-// and then nobody sends anything for an hour.
+// The last request of an outage times out long after the recovery, and then nothing is sent for an hour.
 func TestALateFailureBeginsNoTroubleWhenItHasHealed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, &breaker.Options{Jitter: -1})
@@ -109,8 +108,7 @@ func TestALateFailureBeginsNoTroubleWhenItHasHealed(t *testing.T) {
 	})
 }
 
-// A success of before ends the trouble although it comes when it is open, so a
-// failure after it begins another.
+// A late success while the breaker is open ends the trouble, so a later failure begins another.
 func TestALateFailureBeginsTroubleWhileItIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, &breaker.Options{Jitter: -1})
@@ -157,8 +155,7 @@ func TestJitterTakesARandomShareOffTheOpenTime(t *testing.T) {
 	}
 }
 
-// With the probes of many processes at one moment, the moment that the service
-// is back would be the moment that it is under the most load.
+// If many processes probed at the same instant, the service would get its highest load just after its recovery.
 func TestProbesOfManyProcessesAreSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var early, late int

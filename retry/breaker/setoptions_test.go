@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// openFor opens the breaker with r after an hour of trouble, and returns for how long.
+// openFor opens the breaker with r after an hour of trouble, and returns how long it stays open.
 func openFor(t *testing.T, b *breaker.Breaker, r breaker.Result) time.Duration {
 	t.Helper()
 	b.Reset()
@@ -27,8 +27,8 @@ func openFor(t *testing.T, b *breaker.Breaker, r breaker.Result) time.Duration {
 	return time.Until(b.Status().Until)
 }
 
-// failures fails, with successes in between or not, until the breaker opens, ten times at the
-// most, and returns how often.
+// failures reports failures, with or without successes in between, until the breaker opens, at most ten, and returns
+// their number.
 func failures(t *testing.T, b *breaker.Breaker, apart time.Duration, succeeds int) int {
 	t.Helper()
 	b.Reset()
@@ -45,9 +45,9 @@ func failures(t *testing.T, b *breaker.Breaker, apart time.Duration, succeeds in
 	return -1
 }
 
-// changeable has a row for each field of Options: a test wants it.
+// changeable needs a row for each field of Options; a test checks it.
 var changeable = map[string]struct {
-	options  breaker.Options // that the breaker is made with
+	options  breaker.Options // initial options of the breaker
 	set      breaker.Options
 	observe  func(t *testing.T, b *breaker.Breaker) any
 	was, is  any
@@ -154,7 +154,7 @@ func TestSetOptionsKeepsWhatTheBreakerKnows(t *testing.T) {
 			b.Reset()
 		})
 	})
-	// Where a window of three holds five, it must not judge by five.
+	// If the window shrinks from five results to three, it must not judge by five.
 	t.Run("but no more than count", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBreaker(t, breaker.Options{Failures: 6, Window: time.Hour}.OpensInARow(-1))

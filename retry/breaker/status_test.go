@@ -61,7 +61,7 @@ func TestARefusalSaysSinceWhenUntilWhenAndWhy(t *testing.T) {
 	})
 }
 
-// A log takes a line, and errors that were joined are often the same.
+// A log entry is one line, and joined errors are often equal.
 func TestARefusalIsOneLineAndSaysACauseOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		cause error

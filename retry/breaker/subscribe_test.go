@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// A lock held, or a delivery that waits for itself, would hang the bubble.
+// If a lock were held, or delivery waited for itself, the bubble would deadlock.
 func TestASubscriberMayCallEverything(t *testing.T) {
 	for name, call := range map[string]func(b *breaker.Breaker, cancel func()){
 		"Allow": func(b *breaker.Breaker, _ func()) {
@@ -83,7 +83,7 @@ func TestASubscriberHearsOnlyWhatComesLater(t *testing.T) {
 	})
 }
 
-// What a subscriber was about to be notified of when it was cancelled is dropped.
+// A cancelled subscriber gets no pending notifications.
 func TestCancelDropsWhatWasNotReportedYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, nil)
@@ -96,7 +96,7 @@ func TestCancelDropsWhatWasNotReportedYet(t *testing.T) {
 	})
 }
 
-// A call under way may take long, or wait for whoever cancels.
+// A running callback may take long, or wait for the caller of cancel.
 func TestCancelWaitsForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, nil)
@@ -117,13 +117,12 @@ func TestCancelWaitsForNobody(t *testing.T) {
 	})
 }
 
-// Every change is reported once, in order, one at a time, whoever caused it, so that
-// they make a chain.
+// Every change is reported once, in order, one at a time, whatever caused it, so From equals the previous To.
 func TestChangesMakeAChainConcurrentSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, &breaker.Options{Failures: 2, OpenFor: time.Millisecond})
 		var inside atomic.Int32
-		var changes []breaker.Change // not guarded: the race detector looks on
+		var changes []breaker.Change // not guarded: the race detector checks it
 		b.Subscribe(func(c breaker.Change) {
 			if inside.Add(1) != 1 {
 				t.Error("two at the same time")

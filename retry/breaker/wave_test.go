@@ -11,8 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// wave lets n requests through, and then all of them end with r, each a moment
-// after the other.
+// wave sends n concurrent requests that all end with r, each a moment after the other.
 func wave(t *testing.T, b *breaker.Breaker, n int, r breaker.Result) {
 	t.Helper()
 	var permits []*breaker.Permit
@@ -42,20 +41,18 @@ func TestWhatWasInFlightTogetherCountsOnce(t *testing.T) {
 	}
 }
 
-// With requests that start whenever one has ended there are no waves to see: a
-// failure counts if its request was sent when the last one that counted was
-// known.
+// Continuous traffic has no waves: a failure counts if its request was sent after the last counted failure was known.
 func TestAFailureCountsIfItsRequestStartedAfterTheLastThatCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, nil)
 		first, second := allow(t, b), allow(t, b)
 		first.Done(fail) // the first that counts
 		third := allow(t, b)
-		second.Done(fail) // with the first
+		second.Done(fail) // belongs to the first
 		fourth := allow(t, b)
 		third.Done(fail) // the second that counts: the one in between did not
 		fifth := allow(t, b)
-		fourth.Done(fail) // with the third
+		fourth.Done(fail) // belongs to the third
 		require.Equal(t, breaker.Closed, state(b))
 		fifth.Done(fail)
 		assert.Equal(t, breaker.Open, state(b))
@@ -72,7 +69,7 @@ func TestATripOpensItWhateverWasInFlightWithIt(t *testing.T) {
 	})
 }
 
-// The last failure of before the probe is reported while the probe is under way.
+// The last failure of before the probe is reported while the probe is in flight.
 func TestAFailedProbeOpensItWhateverFailedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, steady())
@@ -87,7 +84,7 @@ func TestAFailedProbeOpensItWhateverFailedMeanwhile(t *testing.T) {
 	})
 }
 
-// It does not count, but the service has said when it wants to be asked again.
+// The failure does not count, but its Retry-After does.
 func TestTheRetryAfterOfAFailureThatDoesNotCountIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, nil)
@@ -100,8 +97,7 @@ func TestTheRetryAfterOfAFailureThatDoesNotCountIsRemembered(t *testing.T) {
 	})
 }
 
-// Of requests one after the other half may succeed and it opens all the same;
-// of eight at a time one may.
+// With sequential requests half may succeed and the breaker still opens; with eight at a time, one of eight.
 func TestShareWeighsWavesOfFailuresAgainstSingleSuccesses(t *testing.T) {
 	for _, c := range []struct {
 		inFlight, fail int

@@ -4,12 +4,11 @@ import (
 	"math/rand/v2"
 )
 
-// choices makes decisions out of bytes, which a fuzzer or a random number
-// generator provides. When they are used up, every decision is the first one,
-// and that is always the simplest.
+// choices turns bytes of a fuzzer or a random generator into decisions. When the bytes are used up, every decision is
+// the first option, which is always the simplest.
 type choices struct{ data []byte }
 
-// randomChoices returns the choices that belong to a seed.
+// randomChoices returns the choices of a seed.
 func randomChoices(seed uint64) *choices { return &choices{randomBytes(seed)} }
 
 func randomBytes(seed uint64) []byte {

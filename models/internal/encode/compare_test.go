@@ -14,21 +14,20 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// The tests of this package have one question: does Append write what
-// encoding/json writes? So encoding/json is asked each time, and no test has an
-// opinion of its own about JSON.
+// All tests of this package compare Append with encoding/json, so none of them has expectations of its own about
+// JSON.
 
-// verdict is how a comparison ended when nothing was wrong.
+// verdict is the result of a comparison without a difference.
 type verdict int
 
 const (
 	same     verdict = iota // both wrote the same bytes
 	refused                 // neither wrote anything
-	declined                // encoding/json wrote something, Append left it to it
+	declined                // encoding/json wrote something, Append declined
 )
 
-// reference returns what encoding/json writes for v, without the newline that a
-// json.Encoder adds. A panic, which a method of the user's may cause, is an error.
+// reference returns the output of encoding/json for v, without the final newline of json.Encoder. A panic in a user's
+// method is returned as an error.
 func reference(v any) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -46,16 +45,14 @@ func reference(v any) (out []byte, err error) {
 
 const prefix = `{"before":1}<&é,`
 
-// newDst returns a dst that holds the prefix and has room for spare bytes more,
-// which are not zero, so that a reader of old bytes is seen.
+// newDst returns a dst with the prefix and room for spare nonzero bytes, which reveal a reader of stale bytes.
 func newDst(spare int) []byte {
 	dst := bytes.Repeat([]byte{'~'}, len(prefix)+spare)
 	copy(dst, prefix)
 	return dst[:len(prefix)]
 }
 
-// attempt calls Append and checks what it promises about dst. panicked is what
-// Append panicked with, if it did.
+// attempt calls Append and checks its promises about dst. panicked is the value of a panic in Append.
 func attempt(dst []byte, v any) (got []byte, ok bool, panicked any, problem error) {
 	before := bytes.Clone(dst)
 	var out []byte
@@ -78,8 +75,7 @@ func attempt(dst []byte, v any) (got []byte, ok bool, panicked any, problem erro
 	return out[len(dst):], true, nil, nil
 }
 
-// compare encodes v with Append, twice, and with encoding/json. The error says
-// what rule Append broke.
+// compare encodes v twice with Append and once with encoding/json. The error names the rule that Append broke.
 func compare(v any) (verdict, error) {
 	want, wantErr := reference(v)
 	result := same
@@ -116,8 +112,7 @@ func check(t testing.TB, v any) verdict {
 	return result
 }
 
-// checkWritten is check for a v that Append must not leave to encoding/json if
-// encoding/json can write it, unless it has a reason.
+// checkWritten is like check, but Append may decline only for a reason that mayDecline knows.
 func checkWritten(t testing.TB, v any) {
 	t.Helper()
 	if check(t, v) == declined && !mayDecline(reflect.ValueOf(v)) {
@@ -126,9 +121,8 @@ func checkWritten(t testing.TB, v any) {
 	}
 }
 
-// mayDecline reports whether there is something in v that Append may leave to
-// encoding/json: a value without an address whose MarshalJSON or MarshalText has
-// a pointer receiver. That is rare, and most often a mistake of the user's.
+// mayDecline reports whether v has a part that Append may leave to encoding/json: a value that is not addressable and
+// whose MarshalJSON or MarshalText has a pointer receiver. That is rare, and usually a mistake of the user.
 func mayDecline(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Invalid:
@@ -180,7 +174,7 @@ func firstDifference(a, b []byte) int {
 	return n
 }
 
-// clip returns what is around a place in a text, quoted.
+// clip returns a quoted piece of text around an offset.
 func clip(b []byte, at int) string {
 	from, to := max(0, at-60), min(len(b), at+60)
 	return fmt.Sprintf("%q", b[from:to])

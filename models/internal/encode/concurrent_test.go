@@ -13,8 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// tree is recursive, and another type for each T: so there are always some that
-// nobody has encoded yet.
+// tree is recursive and a new type for each T, so there are always types that have not been encoded yet.
 type tree[T any] struct {
 	Value T                  `json:"value,omitempty"`
 	Left  *tree[T]           `json:"left,omitempty"`
@@ -51,8 +50,7 @@ func untouched() []any {
 
 var generation atomic.Int64
 
-// newType returns a struct type that was never there before, also if the test
-// runs more than once. It refers to a recursive type.
+// newType returns a new struct type that refers to a recursive type, also on repeated runs.
 func newType() reflect.Type {
 	tag := reflect.StructTag(`json:"f` + strconv.FormatInt(generation.Add(1), 10) + `"`)
 	inside := reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeFor[*node](), Tag: tag}})
@@ -64,8 +62,7 @@ func newType() reflect.Type {
 	})
 }
 
-// Many goroutines meet a type for the first time: each must get the plan, and
-// get it whole.
+// Many goroutines encode a type for the first time; each must get the complete plan.
 func TestFirstUseOfATypeConcurrentSafe(t *testing.T) {
 	values := untouched()
 	for range 100 {
@@ -117,8 +114,7 @@ func appendRecovered(v any) (out string, ok bool) {
 	return string(b), ok
 }
 
-// The same values at the same time, some of which fail or panic: nothing of one
-// may get into another.
+// Goroutines encode the same values, some of which fail or panic; their outputs must not mix.
 func TestAppendConcurrentSafe(t *testing.T) {
 	values := append(untouched(), forDst...)
 	values = append(values, forDstFailing...)

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What contains itself has no JSON. Append must not follow it until the stack
-// overflows, which nobody can recover from, nor for hours.
+// A value that contains itself has no JSON. Append must neither overflow the stack, which cannot be recovered, nor
+// take hours.
 func TestWhatContainsItselfIsRefused(t *testing.T) {
 	pointer := &node{V: 1}
 	pointer.Next = pointer
@@ -42,7 +42,7 @@ func TestWhatContainsItselfIsRefused(t *testing.T) {
 	array := &selfArray{}
 	array.Two = [2]*selfArray{array, array}
 
-	long := &node{} // a cycle of many
+	long := &node{} // a long cycle
 	last := long
 	for range 3000 {
 		last.Next = &node{V: 1}
@@ -50,7 +50,7 @@ func TestWhatContainsItselfIsRefused(t *testing.T) {
 	}
 	last.Next = long
 
-	late := &node{} // a cycle below what is none
+	late := &node{} // a cycle below an acyclic part
 	last = late
 	for range 3000 {
 		last.Next = &node{V: 1}
@@ -64,7 +64,7 @@ func TestWhatContainsItselfIsRefused(t *testing.T) {
 	}{node: &node{}}
 	embedded.Again = embedded
 
-	bushy := map[string]any{} // each level has three ways to go on
+	bushy := map[string]any{} // each level has three branches
 	bushy["a"], bushy["b"], bushy["c"] = bushy, []any{bushy, bushy}, &bushy
 
 	bushyArray := &selfArray{}
@@ -87,13 +87,13 @@ func TestWhatContainsItselfIsRefused(t *testing.T) {
 			require.NoError(t, problem)
 			require.Nil(t, panicked)
 			require.False(t, ok)
-			_, err := reference(v) // it says so, too, but takes its time for the bushy ones
+			_, err := reference(v) // encoding/json fails, too, but takes long for the bushy ones
 			require.Error(t, err)
 		})
 	}
 }
 
-// The same value twice is no cycle.
+// The same value twice is not a cycle.
 func TestTheSameValueTwiceIsWrittenTwice(t *testing.T) {
 	leaf := &node{V: 1}
 	shared := []any{1}

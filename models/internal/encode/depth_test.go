@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// deepValues returns values that are nested to a depth, but end.
+// deepValues returns finite values with the given depth of nesting.
 func deepValues(depth int) map[string]any {
 	var list, object, inPointers, inStructs any = 1, true, "x", nil
 	var pointer selfPointer
@@ -27,8 +27,7 @@ func deepValues(depth int) map[string]any {
 	}
 }
 
-// Up to the depth at which encoding/json begins to look for cycles, Append does
-// the work.
+// Append must handle any depth at which encoding/json does not yet look for cycles.
 func TestNestingOfThisDepthIsWritten(t *testing.T) {
 	for _, depth := range []int{10, 100, 300} {
 		for name, v := range deepValues(depth) {
@@ -37,7 +36,7 @@ func TestNestingOfThisDepthIsWritten(t *testing.T) {
 	}
 }
 
-// Deeper, it may leave the work to encoding/json.
+// Beyond that depth Append may decline.
 func TestNestingThatIsDeeperIsWrittenOrLeft(t *testing.T) {
 	for _, depth := range []int{998, 999, 1000, 1001, 1002, 5000, 20_000} {
 		for name, v := range deepValues(depth) {
@@ -48,8 +47,7 @@ func TestNestingThatIsDeeperIsWrittenOrLeft(t *testing.T) {
 	}
 }
 
-// Having been deep once must not count for what is beside it, or for the next
-// value.
+// The depth of one part must not count for its siblings or for the next value.
 func TestWidthIsNoDepth(t *testing.T) {
 	wide := make([]any, 0, 5000)
 	for i := range 5000 {
@@ -63,13 +61,13 @@ func TestWidthIsNoDepth(t *testing.T) {
 	checkWritten(t, deepValues(300)["map"])
 }
 
-// failing cannot be written, after something that can.
+// failing writes a part and then fails.
 type failing struct {
 	A map[string]any
 	B jvString
 }
 
-// What failed or panicked must leave nothing behind.
+// A failure or panic must leave no state behind.
 func TestAFailureIsForgotten(t *testing.T) {
 	good := map[string]any{"b": 1, "a": map[string]any{"d": []any{1}, "c": nil}}
 	for range 100 {

@@ -11,8 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// forDst are values that are written, with all that is special about writing
-// them: text that is made shorter, tried, or copied on the way.
+// forDst are values that use every special way of writing: text that is shortened, tried, or copied.
 var forDst = []any{
 	nil, 1, "x", "", "\x00\xff<\"", 1e-7, float32(1e-9), math.MaxFloat64, true, []byte("bytes"), []int(nil), []int{}, time.Unix(1, 2).UTC(),
 	struct{}{}, Inner{1, "x"}, &node{V: 1, Kids: []node{{V: 2}}}, map[string]any{"b": 1e-7, "a": []any{nil, "x"}}, map[int]string{10: "a", 9: "b"},
@@ -75,7 +74,7 @@ func TestDstIsReturnedAsItWasOnFailure(t *testing.T) {
 	}
 }
 
-// What was written earlier belongs to its caller.
+// Earlier results belong to their callers.
 func TestLaterCallsLeaveEarlierResultsAlone(t *testing.T) {
 	var kept [][]byte
 	var want []string
@@ -92,7 +91,7 @@ func TestLaterCallsLeaveEarlierResultsAlone(t *testing.T) {
 	}
 }
 
-// A document is only read.
+// Encoding only reads a document.
 func TestTheValueIsNotChanged(t *testing.T) {
 	raw := givenBytes(" { \"a\" : [ 1 ] } ")
 	keys := map[string]any{"b": raw, "a": "\xff", "c": []string{"z", "a"}}

@@ -14,9 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// intsOnly returns a generated struct type whose fields are ints or embedded
-// structs of such, so that nothing about a value keeps a field from being
-// written.
+// intsOnly returns a generated struct type of ints and embedded structs of ints, so that no value hides a field.
 func intsOnly(g *generator, depth int) reflect.Type {
 	fields := make([]reflect.StructField, 0, 7)
 	for i := range g.n(8) {
@@ -40,8 +38,7 @@ func intsOnly(g *generator, depth int) reflect.Type {
 	return t
 }
 
-// setEmbedded sets the pointers to embedded structs, so that their fields are
-// there.
+// setEmbedded sets pointers to embedded structs, so that their fields are written.
 func setEmbedded(v reflect.Value, depth int) {
 	for i := range v.NumField() {
 		f := v.Field(i)
@@ -58,7 +55,7 @@ func setEmbedded(v reflect.Value, depth int) {
 	}
 }
 
-// member is one of a JSON object.
+// member is a member of a JSON object.
 type member struct{ name, value string }
 
 func membersOf(t *testing.T, object []byte) []member {
@@ -77,8 +74,7 @@ func membersOf(t *testing.T, object []byte) []member {
 	return members
 }
 
-// FieldsOf has the fields that encoding/json writes, in its order, and says
-// where they are.
+// FieldsOf returns the fields that encoding/json writes, in its order, with their positions.
 func TestFieldsOfIsWhatIsWritten(t *testing.T) {
 	embeds := slices.DeleteFunc(slices.Clone(embeddable), func(t reflect.Type) bool {
 		return t.Kind() != reflect.Struct || t == reflect.TypeFor[Inner]() || t == reflect.TypeFor[embedsHidden]() // they have omitempty

@@ -17,12 +17,11 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// TestFloat32BitPatterns goes through the bit patterns of a float32, two million
-// in a normal run, and with
+// TestFloat32BitPatterns tries the bit patterns of a float32: two million by default, and with
 //
 //	AZSEARCH_ALL_FLOAT32=1 go test -run TestFloat32BitPatterns -v -timeout 3h ./models/internal/encode
 //
-// all 2^32, on as many processors as GOMAXPROCS says: about six minutes of two.
+// all 2^32, on GOMAXPROCS processors, in about six minutes of two.
 func TestFloat32BitPatterns(t *testing.T) {
 	const all = 1 << 32
 	stride := uint64(2053) // a prime
@@ -67,8 +66,7 @@ func TestFloat32BitPatterns(t *testing.T) {
 	require.Greater(t, compared.Load(), all/stride*99/100, "all but the NaNs, which are one in 128")
 }
 
-// compareFloats compares what is written for a list, and looks for the number
-// that it comes from if there is a difference.
+// compareFloats compares the encoding of a list. If it differs, compareFloats finds the first such number.
 func compareFloats(list *[]float32, out *[]byte, want *bytes.Buffer) error {
 	want.Reset()
 	if err := json.NewEncoder(want).Encode(list); err != nil {

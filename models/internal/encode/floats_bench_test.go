@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkFloats encodes a vector of random numbers, so that no branch can be
-// predicted, and times strconv on the same vector.
+// BenchmarkFloats encodes a vector of random numbers, which prevents branch prediction, and strconv encodes the same
+// vector for comparison.
 func BenchmarkFloats(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var narrow [1536]float32

@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// floatsOf holds a number everywhere a number can be written.
+// floatsOf holds a number in every position that a number can have.
 type floatsOf struct {
 	F64     float64
 	F32     float32
@@ -80,7 +80,7 @@ func TestHardFloats(t *testing.T) {
 	for _, boundary := range []float64{1e-6, 1e-7, 1e20, 1e21, 1e22, math.MaxFloat32, math.SmallestNonzeroFloat32, 1 << 53, 1 << 63, 1 << 64} {
 		hard = append(hard, around(boundary)...)
 		f32 := float32(boundary)
-		for range 5 { // the boundary is another one for a float32
+		for range 5 { // float32 has another boundary
 			f32 = math.Nextafter32(f32, float32(math.Inf(1)))
 			hard = append(hard, float64(f32))
 		}
@@ -125,7 +125,7 @@ func TestWhatIsNoNumberIsRefused(t *testing.T) {
 			require.Equal(t, refused, check(t, v), "%T", v)
 		}
 	}
-	// Too large for a float32 only when it is converted.
+	// Too large for a float32 only after conversion.
 	large := math.MaxFloat64
 	require.Equal(t, refused, check(t, float32(large)))
 }

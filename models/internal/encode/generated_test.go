@@ -14,9 +14,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// compareGenerated makes a type and a value of it, and compares what is written
-// for the value, which cannot be addressed, for a pointer to it, which can, and
-// sometimes for it inside other values.
+// compareGenerated generates a type and a value, and compares the encoding of the value (not addressable), of a
+// pointer to it (addressable), and sometimes of values that contain it.
 func compareGenerated(c *choices) (verdicts map[verdict]int, t reflect.Type, err error) {
 	g := newGenerator(c)
 	t = g.anyType(4)
@@ -44,9 +43,8 @@ func compareGenerated(c *choices) (verdicts map[verdict]int, t reflect.Type, err
 	return verdicts, t, nil
 }
 
-// FuzzTypes makes a type and a value of it out of the bytes. Each input leaves
-// types behind that Go keeps for ever, about a gigabyte in a minute, and most
-// inputs look interesting to the fuzzer, which then tries to make them smaller:
+// FuzzTypes generates a type and a value from the bytes. Go keeps every type of every input forever, about a gigabyte
+// in a minute, and minimizing inputs creates many more:
 //
 //	go test -run '^$' -fuzz FuzzTypes -fuzztime 60s -fuzzminimizetime 1x ./models/internal/encode
 func FuzzTypes(f *testing.F) {
@@ -59,8 +57,7 @@ func FuzzTypes(f *testing.F) {
 	})
 }
 
-// TestGeneratedTypes is FuzzTypes with inputs that are the same each time. To
-// look for more, AZSEARCH_ENCODE_SEEDS says how many.
+// TestGeneratedTypes is FuzzTypes with fixed inputs. AZSEARCH_ENCODE_SEEDS sets their number.
 func TestGeneratedTypes(t *testing.T) {
 	seeds := testkit.Cases(500, 3000, 3000)
 	if s := os.Getenv("AZSEARCH_ENCODE_SEEDS"); s != "" {

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// generator makes a type out of choices, and then values of it.
+// generator draws a type, and then values of it.
 type generator struct {
 	*choices
-	embeds []reflect.Type // what a struct may embed, the generated structs among them
-	left   int            // how many values may still be made
+	embeds []reflect.Type // types that a struct may embed, including generated structs
+	left   int            // number of values that may still be generated
 }
 
 func newGenerator(c *choices) *generator {
 	return &generator{choices: c, embeds: embeddable, left: 400}
 }
 
-// anyType returns a type that is at most depth types deep.
+// anyType returns a type of at most this depth.
 func (g *generator) anyType(depth int) reflect.Type {
 	if depth == 0 {
 		return g.leaf()
@@ -52,7 +52,7 @@ func (g *generator) leaf() reflect.Type {
 	return pick(g.choices, named)
 }
 
-// structType returns a struct of up to seven fields. Later structs may embed it.
+// structType returns a struct of up to seven fields, which later structs may embed.
 func (g *generator) structType(depth int) reflect.Type {
 	fields := make([]reflect.StructField, 0, 7)
 	for i := range g.n(8) {
@@ -69,8 +69,7 @@ func (g *generator) structType(depth int) reflect.Type {
 	return t
 }
 
-// fieldName returns names that meet those of other structs. The index keeps them
-// apart within one.
+// fieldName returns names that collide between structs but not within one.
 func (g *generator) fieldName(i int) string {
 	return pick(g.choices, []string{"A", "X", "Ünï", "Ж", "F_"}) + strconv.Itoa(i)
 }
@@ -83,8 +82,7 @@ func (g *generator) embedded() reflect.Type {
 	return t
 }
 
-// tagNames are names for the tag: good ones, odd ones, ones that are not
-// accepted, and those of other fields.
+// tagNames has valid, unusual and invalid names for tags, and names of other fields.
 var tagNames = []string{
 	"", "", "", "", "name", "X", "X", "A1", "L", "b", "-", "名", "id-1", "a b", "a.b/c", "<&>", "@search.score", "!#$%&()*+-./:;<=>?@[]^_{|}~ ",
 	`a"b`, `a\b`, "a'b", "a`b", "a\tb", "é\u2028", "\xff", "\u0301", "٣", " ", "🙂",

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// fill sets v to something at most depth values deep.
+// fill sets v to a value of at most this depth.
 func (g *generator) fill(v reflect.Value, depth int) {
 	if g.left--; g.left < 0 || depth < 0 || g.oneIn(40) {
 		return // the zero value
@@ -82,8 +82,7 @@ func (g *generator) fillSlice(v reflect.Value, n, depth int) {
 	}
 }
 
-// fillMap leaves out a key with the name of another: encoding/json writes such
-// a pair in any order.
+// fillMap skips a key with the name of another one, because encoding/json writes such keys in any order.
 func (g *generator) fillMap(v reflect.Value, n, depth int) {
 	v.Set(reflect.MakeMapWithSize(v.Type(), n))
 	names := map[string]bool{}
@@ -98,14 +97,14 @@ func (g *generator) fillMap(v reflect.Value, n, depth int) {
 	}
 }
 
-// setMember does nothing if the key is an interface that holds what cannot be a
-// key. Comparable does not always know.
+// setMember ignores a key that is an interface with an invalid dynamic value, which Comparable does not always
+// detect.
 func setMember(v, k, e reflect.Value) {
 	defer func() { _ = recover() }()
 	v.SetMapIndex(k, e)
 }
 
-// keyName returns the name of a map key that names itself.
+// keyName returns the name of a key with its own MarshalText.
 func keyName(k reflect.Value) (name string, ok bool) {
 	defer func() { _ = recover() }()
 	if k.Kind() == reflect.String {
@@ -119,8 +118,7 @@ func keyName(k reflect.Value) (name string, ok bool) {
 	return string(text), err == nil
 }
 
-// fillInterface puts a value, a pointer, or a nil pointer of any type that fits
-// into v.
+// fillInterface puts a value, a pointer, or a nil pointer of any matching type into v.
 func (g *generator) fillInterface(v reflect.Value, depth int) {
 	if g.oneIn(6) {
 		return
@@ -146,7 +144,7 @@ func (g *generator) fillInterface(v reflect.Value, depth int) {
 	}
 }
 
-// rawTexts are what a json.RawMessage may hold; the last ones are no JSON.
+// rawTexts are contents of a json.RawMessage; the last ones are not valid JSON.
 var rawTexts = []string{
 	`null`, `{}`, `[]`, `0`, `-0`, `1e5`, `true`, `""`, `"<&>"`, " \t\r\n{ \"a\" : [ 1 , 2.50 , { } ] , \"b\":null } \n", `"\u003c\/ \u00e9"`,
 	"\"\u2028 raw \u2029\"", "\"\xff\xe2\x80\"", `{"dup":1,"dup":2}`, `[[[[]]]]`, `"sp ace"`, `1E+02`, `123456789012345678901234567890`, `{"@search.action":1}`,
@@ -158,7 +156,7 @@ var numberTexts = []string{
 	"-", "+1", "01", "1.", ".5", "1e", "1e+", "0x1", "NaN", "Infinity", " 1", "1 ", "1e5.", "--1", "1_000", "null", `"1"`, "é",
 }
 
-// mostlyValid returns one of the first n texts in most cases.
+// mostlyValid usually returns one of the first n texts.
 func (g *generator) mostlyValid(texts []string, n int) string {
 	if g.oneIn(30) {
 		return pick(g.choices, texts)
@@ -166,8 +164,7 @@ func (g *generator) mostlyValid(texts []string, n int) string {
 	return pick(g.choices, texts[:n])
 }
 
-// makers are for the types whose fields reflect cannot set, or whose values must
-// be well-formed most of the time.
+// makers generates values of types whose fields reflect cannot set, or whose values must usually be valid.
 var makers = map[reflect.Type]func(*generator) any{
 	reflect.TypeFor[time.Time]():       func(g *generator) any { return g.time() },
 	reflect.TypeFor[plainTime]():       func(g *generator) any { return plainTime(g.time()) },

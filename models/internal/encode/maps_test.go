@@ -72,8 +72,7 @@ func TestMapValues(t *testing.T) {
 	})
 }
 
-// The order of a map with many keys must be that of the text, at every size at
-// which sorting may work differently.
+// The keys of large maps are sorted as text, at every size at which the sort algorithm may change.
 func TestMapsOfManySizes(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7, 8, 9, 11, 12, 13, 20, 33, 50, 100, 1000} {
 		texts, ints, anys, nested := map[string]int{}, map[int]string{}, map[string]any{}, map[string]map[tvInt]any{}

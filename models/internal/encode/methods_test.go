@@ -100,7 +100,7 @@ type givenKeyFails struct{}
 
 func (givenKeyFails) MarshalText() ([]byte, error) { return []byte("k"), errFail }
 
-// asksAgain encodes in its method, as most MarshalJSON methods do.
+// asksAgain encodes within its method, as most MarshalJSON methods do.
 type asksAgain struct{ Depth int }
 
 func (a asksAgain) MarshalJSON() ([]byte, error) {
@@ -127,8 +127,7 @@ func TestAMethodMayCallAppend(t *testing.T) {
 	}{asksAgain{3}, map[string]any{"x": asksAgain{2}, "b": 1}, &asksAgain{1}})
 }
 
-// sharesBuffer returns the same memory each time: what was returned before must
-// have been used up.
+// sharesBuffer returns the same memory each time, so Append must copy it before the next call.
 type sharesBuffer struct{ buf *bytes.Buffer }
 
 func (s sharesBuffer) MarshalJSON() ([]byte, error) { return s.next(), nil }
@@ -151,7 +150,7 @@ func TestJSONOfAMethodMayBeDeepAndLong(t *testing.T) {
 	for _, depth := range []int{100, 999, 1000, 1001, 9_999, 10_000} {
 		checkWritten(t, givenJSON(strings.Repeat("[", depth)+strings.Repeat("]", depth)))
 	}
-	for _, depth := range []int{10_001, 20_000} { // encoding/json allows no more
+	for _, depth := range []int{10_001, 20_000} { // deeper than encoding/json allows
 		require.Equal(t, refused, check(t, givenJSON(strings.Repeat("[", depth)+strings.Repeat("]", depth))))
 	}
 	checkWritten(t, givenJSON(`"`+strings.Repeat("long ", 1<<18)+`"`))

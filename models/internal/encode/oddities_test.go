@@ -6,15 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// oddity is something that encoding/json does and a rewrite may overlook.
+// oddity is a rule of encoding/json that a reimplementation may miss.
 type oddity struct {
 	name  string
 	value any
 	want  string // what encoding/json writes; "" if it refuses
 }
 
-// checkOddities compares each value, and says so if it is the row that is wrong
-// about encoding/json.
+// checkOddities compares each value, and reports a row that is wrong about encoding/json.
 func checkOddities(t *testing.T, rows []oddity) {
 	t.Helper()
 	for _, row := range rows {

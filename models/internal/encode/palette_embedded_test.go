@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// The types here embed others. encoding/json has rules for what that means, and
-// reflect.StructOf cannot make the ones with unexported names.
+// These types embed others. reflect.StructOf cannot generate the ones with unexported names.
 
 type (
 	Inner struct {
@@ -46,7 +45,7 @@ type (
 		inner `json:"in,omitzero"`
 	}
 	embedsOptionsOnly struct {
-		Inner `json:",omitempty,omitzero,string"` //nolint:staticcheck // that the options have no effect is the point
+		Inner `json:",omitempty,omitzero,string"` //nolint:staticcheck // on purpose: the options have no effect
 	}
 	embedsDash struct {
 		Inner `json:"-"`
@@ -69,11 +68,11 @@ type (
 	embedsHiddenIfc  struct{ stringer }     // ignored
 	embedsTime       struct{ time.Time }    // is a json.Marshaler
 	embedsTimePtr    struct{ *time.Time }   // panics if it is nil
-	embedsTwoMarshal struct {               // the two cancel out, so it is a plain struct
+	embedsTwoMarshal struct {               // the two methods cancel out, so it is a plain struct
 		jvStruct
 		jvTwin
 	}
-	embedsMarshalTagged struct { // the two cancel out; each is a field, obtained through an unexported name
+	embedsMarshalTagged struct { // the two cancel out; each is a field below an unexported name
 		jvStruct `json:"a"`
 		jvTwin   `json:"b"`
 	}
@@ -81,9 +80,9 @@ type (
 		tvStruct   `json:"a"`
 		jptvStruct `json:"b"`
 	}
-	embedsZeroTagged struct { // IsZero must be asked through an unexported name
+	embedsZeroTagged struct { // IsZero must be called through an unexported name
 		zvStruct `json:"a,omitzero"`
-		zvInt    //nolint:unused // it takes IsZero away from the outer struct
+		zvInt    //nolint:unused // hides IsZero of the outer struct
 	}
 	embedsZeroPtrTagged struct {
 		zpStruct `json:"a,omitzero"`
@@ -91,7 +90,7 @@ type (
 	}
 )
 
-// An alias embeds a type under a name of its own.
+// An alias embeds a type under its own name.
 type (
 	aliasTime     = time.Time
 	AliasInner    = Inner
@@ -100,21 +99,20 @@ type (
 		AliasInner
 		aliasStruct
 	}
-	embedsAliasTagged struct { // MarshalJSON must be asked through an unexported name
+	embedsAliasTagged struct { // MarshalJSON must be called through an unexported name
 		aliasTime  `json:"t"`
 		jvtvStruct `json:"o"`
 	}
 )
 
-// sameDepthTwo has two tags with one name, so no X. A declaration of it would be a
-// mistake for vet.
+// sameDepthTwo has two tags with one name, so it has no X. As a declaration go vet would report it.
 var sameDepthTwo = reflect.StructOf([]reflect.StructField{
 	{Name: "LeftX", Type: reflect.TypeFor[LeftX](), Anonymous: true},
 	{Name: "TaggedX", Type: reflect.TypeFor[TaggedX](), Anonymous: true},
 	{Name: "TaggedY", Type: reflect.TypeFor[TaggedY](), Anonymous: true},
 })
 
-// Names that meet.
+// Conflicting names.
 type (
 	LeftX   struct{ X, L int }
 	RightX  struct{ X, R int }
@@ -143,7 +141,7 @@ type (
 		LeftX
 		X string
 	}
-	ownHides struct { // the own X is called something else
+	ownHides struct { // the own X has another name
 		LeftX
 		X string `json:"L"`
 	}
@@ -155,8 +153,8 @@ type (
 	DeepestX struct{ DeepX }
 )
 
-// A type that is embedded twice at one depth cancels its fields out, but not
-// those of the types that it embeds in turn: encoding/json counts one depth only.
+// Fields of a type that is embedded twice at one depth cancel out, but not the fields of the types that it embeds:
+// encoding/json counts only one depth.
 type (
 	Bottom struct{ W int }
 	Middle struct {
@@ -185,7 +183,7 @@ type (
 	}
 )
 
-// Types that contain themselves.
+// Recursive types.
 type (
 	node struct {
 		V    int             `json:"v,omitempty"`
@@ -213,7 +211,7 @@ type (
 	sliceOfAny  []any
 )
 
-// Fields that encoding/json does not see.
+// Fields that encoding/json ignores.
 type unseen struct {
 	a int
 	b string

@@ -6,9 +6,8 @@ import (
 	"strconv"
 )
 
-// The types here have methods that encoding/json calls: j is MarshalJSON, t is
-// MarshalText, z is IsZero; v is a value receiver, p a pointer receiver. So jpInt
-// is an int with MarshalJSON on *jpInt.
+// Names of types with methods that encoding/json calls: j is MarshalJSON, t is MarshalText, z is IsZero; v is a value
+// receiver, p a pointer receiver. So jpInt is an int with MarshalJSON on *jpInt.
 
 // These strings make a method misbehave.
 const (
@@ -19,8 +18,8 @@ const (
 
 var errFail = errors.New("this method fails")
 
-// asJSON is what the MarshalJSON methods return for s: with spaces, which
-// encoding/json takes out, and characters of HTML, which it leaves.
+// asJSON is the result of the MarshalJSON methods. It has spaces, which encoding/json removes, and HTML characters,
+// which it keeps.
 func asJSON(s string) ([]byte, error) {
 	switch s {
 	case failWord:
@@ -34,7 +33,7 @@ func asJSON(s string) ([]byte, error) {
 	return append(append([]byte(" {\t\"<json&>\" : \r\n"), quoted...), " }\n"...), err
 }
 
-// asText is what the MarshalText methods return for s.
+// asText is the result of the MarshalText methods.
 func asText(s string) ([]byte, error) {
 	switch s {
 	case failWord:
@@ -89,7 +88,7 @@ type (
 	tpMap   map[string]int
 	jvArray [2]int
 	jpArray [2]int
-	tvArray [16]byte // what a UUID is
+	tvArray [16]byte // like a UUID
 	jpBool  bool
 	tpFloat float64
 	jvFunc  func() string
@@ -145,7 +144,7 @@ func (x *tpFloat) MarshalText() ([]byte, error) { return asText(number(int(*x)))
 func (x jvFunc) MarshalJSON() ([]byte, error)   { return asJSON(strconv.FormatBool(x == nil)) }
 func (x tvChan) MarshalText() ([]byte, error)   { return asText(strconv.FormatBool(x == nil)) }
 
-// givenJSON returns itself, whatever it is; givenText likewise.
+// givenJSON and givenText return themselves, valid or not.
 type (
 	givenJSON string
 	givenText string
@@ -154,8 +153,7 @@ type (
 func (x givenJSON) MarshalJSON() ([]byte, error) { return []byte(x), nil }
 func (x givenText) MarshalText() ([]byte, error) { return []byte(x), nil }
 
-// The zero of these is not what one expects, so that asking is the only way to
-// know it.
+// Types with an unusual zero value, which only IsZero knows.
 type (
 	zvStruct struct{ A, B int }
 	zpStruct struct{ A, B int }
@@ -186,7 +184,7 @@ func (x zvjpInt) IsZero() bool   { return x == 1 }
 
 func (x *zvjpInt) MarshalJSON() ([]byte, error) { return asJSON(number(*x)) }
 
-// Methods for the interfaces that encoding/json does not know.
+// Methods of interfaces that encoding/json ignores.
 type (
 	vError  struct{ Code int }
 	pError  struct{ Code int }

@@ -31,7 +31,7 @@ type (
 	}
 )
 
-// kinds are the types without a name of their own.
+// kinds are the predeclared and other unnamed types.
 var kinds = []reflect.Type{
 	reflect.TypeFor[string](), reflect.TypeFor[int](), reflect.TypeFor[bool](), reflect.TypeFor[float64](), reflect.TypeFor[float32](), reflect.TypeFor[any](),
 	reflect.TypeFor[int8](), reflect.TypeFor[int16](), reflect.TypeFor[int32](), reflect.TypeFor[int64](),
@@ -40,8 +40,7 @@ var kinds = []reflect.Type{
 	reflect.TypeFor[[]float32](), reflect.TypeFor[[]float64](), reflect.TypeFor[*string](),
 }
 
-// unsupported are types that encoding/json refuses, unless nothing asks it to
-// write a value.
+// unsupported are types that encoding/json refuses if it has to write a value.
 var unsupported = []reflect.Type{
 	reflect.TypeFor[func()](), reflect.TypeFor[chan int](), reflect.TypeFor[complex64](), reflect.TypeFor[complex128](),
 	reflect.TypeFor[map[bool]int](), reflect.TypeFor[map[float64]string](), reflect.TypeFor[map[any]int](), reflect.TypeFor[map[tpStruct]int](), reflect.TypeFor[map[[1]int]int](),
@@ -89,7 +88,7 @@ var named = []reflect.Type{
 	reflect.TypeFor[selfPointer](), reflect.TypeFor[selfArray](), reflect.TypeFor[sliceOfAny](), reflect.TypeFor[unseen](),
 }
 
-// interfaces are what a field can be without saying what is in it.
+// interfaces are interface types for fields.
 var interfaces = []reflect.Type{
 	reflect.TypeFor[any](), reflect.TypeFor[error](), reflect.TypeFor[fmt.Stringer](), reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler](),
 	reflect.TypeFor[isZeroer](), reflect.TypeFor[jsonZeroer](), reflect.TypeFor[textStringer](),
@@ -102,7 +101,7 @@ var keys = []reflect.Type{
 	reflect.TypeFor[jvString](), reflect.TypeFor[json.Number](), reflect.TypeFor[time.Time](), reflect.TypeFor[netip.Addr](), reflect.TypeFor[tvArray](), reflect.TypeFor[encoding.TextMarshaler](),
 }
 
-// embeddable are types that reflect.StructOf can embed: it refuses methods.
+// embeddable are types without methods, because reflect.StructOf refuses to embed others.
 var embeddable = []reflect.Type{
 	reflect.TypeFor[Inner](), reflect.TypeFor[LeftX](), reflect.TypeFor[RightX](), reflect.TypeFor[TaggedX](), reflect.TypeFor[TaggedY](), reflect.TypeFor[DeepX](), reflect.TypeFor[DeepestX](),
 	reflect.TypeFor[Bottom](), reflect.TypeFor[Middle](), reflect.TypeFor[OneWay](), reflect.TypeFor[OtherWay](), reflect.TypeFor[OnceAbove](),

@@ -15,8 +15,7 @@ func TestPowersOfTen(t *testing.T) {
 	}
 }
 
-// power returns 10^k, multiplied by the power of two that gives it so many bits
-// before the point, rounded up.
+// power returns 10^k scaled by a power of two so that it has bits bits before the point, rounded up.
 func power(k, bits int) *big.Int {
 	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(k, -k))), nil)
 	if k >= 0 && ten.BitLen() <= bits {
@@ -31,7 +30,7 @@ func power(k, bits int) *big.Int {
 	return n.Div(n, d)
 }
 
-// What an algorithm looks up is in the table, for all exponents that there are.
+// The table covers every exponent that the algorithm looks up.
 func TestPowersOfTenAreEnough(t *testing.T) {
 	for q := 1 - 150; q <= 254-150; q++ {
 		for _, k := range []int{floorLog10(q), floorLog10ThreeQuarters(q)} {

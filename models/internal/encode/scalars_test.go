@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// specials are what a scan of a string may trip over.
+// specials are sequences that need attention when a string is scanned.
 var specials = []string{
 	`"`, `\`, "/", "<", ">", "&", "\x7f", "\u2028", "\u2029",
 	"\u2027", "\u202a", "\u2020", "\u20a8", "\ufffd", "\ufffe", "\u0080", "\u07ff", "\u0800", "\uffff", "\U00010000", "\U0010ffff",
 	"é", "世", "😀", "e\u0301",
-	"\x80", "\xbf", "\xc0", "\xc1", "\xfe", "\xff", // never begin a character
-	"\xc3", "\xe2", "\xe2\x80", "\xf0\x9f\x98", // a character cut off
-	"\xc0\xaf", "\xe0\x80\xaf", // longer than needed
+	"\x80", "\xbf", "\xc0", "\xc1", "\xfe", "\xff", // never start a character
+	"\xc3", "\xe2", "\xe2\x80", "\xf0\x9f\x98", // truncated characters
+	"\xc0\xaf", "\xe0\x80\xaf", // overlong encodings
 	"\xed\xa0\x80", "\xed\xbf\xbf", // surrogates
 	"\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", // beyond the last character
 	"\xe2\x28\xa8", "\xe2\x80\x28", // broken in the middle
 	"\x00", "\x01", "\x07", "\b", "\t", "\n", "\v", "\f", "\r", "\x0e", "\x1b", "\x1f", " ",
 }
 
-// lengths are around the multiples of a word.
+// lengths are close to multiples of the word size.
 var lengths = []int{0, 1, 3, 7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 63, 64, 65, 127, 128, 300}
 
 const plain = `The quick brown fox_jumps-over.the:lazy;dog,0123456789 (and) [so] {on}!#$%'*+=?@^|~`
 
-// text returns a string of a telling length with some specials in it. What
-// begins with "!" makes the methods of the palette misbehave.
+// text returns a string of such a length with some specials. A string that begins with "!" makes the methods of the
+// palette misbehave.
 func (c *choices) text() string {
 	if c.oneIn(200) {
 		return pick(c, []string{failWord, panicWord, nilWord})
@@ -47,7 +47,7 @@ func (c *choices) text() string {
 	return s
 }
 
-// hardFloats are where the form of a number changes.
+// hardFloats are close to changes of notation.
 var hardFloats = []float64{
 	0, math.Copysign(0, -1), 1, -1, 0.1, 0.5, 1.5, 100, 1e20, 1e21, 1e22, 1e-5, 1e-6, 1e-7, 1e-9, 1e-10, 1e-99, 1e-100, 1e99, 1e100,
 	999999999999999868928, 1e21 - 131072, 9.999999999999999e-7, 1.0000000000000002e-6, 123456789.123456789,
@@ -81,8 +81,7 @@ func (c *choices) float32() float32 {
 	return float32(c.float64())
 }
 
-// finite returns f, or something else for what JSON has no number for: float64
-// above says how often those come.
+// finite returns f, or usually another number if JSON cannot represent f; see float64 above.
 func finite(f float64) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 1
@@ -108,7 +107,7 @@ var zones = []*time.Location{
 	time.FixedZone("", 14*3600), time.FixedZone("", -12*3600), time.FixedZone("", 10*3600), time.FixedZone("", -10*3600),
 }
 
-// oddZones are more than a day away from Greenwich: RFC 3339 cannot say it.
+// oddZones have offsets of more than a day, which RFC 3339 cannot represent.
 var oddZones = []*time.Location{
 	time.FixedZone("", 24*3600), time.FixedZone("", -24*3600), time.FixedZone("", 25*3600), time.FixedZone("", -99*3600),
 	time.FixedZone("", 99*3600+3599), time.FixedZone("", 100*3600), time.FixedZone("", -100*3600), time.FixedZone("", 1000*3600), time.FixedZone("", math.MaxInt32),

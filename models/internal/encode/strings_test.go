@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stringsOf holds a string everywhere a string can be written.
+// stringsOf holds a string in every position that a string can have.
 type stringsOf struct {
 	Plain  string
 	Named  plainString
@@ -22,7 +22,7 @@ type stringsOf struct {
 	Bytes  []byte
 }
 
-// givenKey is a key that is not a string but names itself as one.
+// givenKey is a struct key with MarshalText.
 type givenKey struct{ S string }
 
 func (k givenKey) MarshalText() ([]byte, error) { return []byte(k.S), nil }
@@ -46,8 +46,7 @@ func FuzzStrings(f *testing.F) {
 	})
 }
 
-// Each byte and each character that is special stands at each place of strings
-// around the length of a word.
+// Each special byte or character is tried at each offset of strings with about the length of a word.
 func TestASpecialCharacterIsSeenAtEveryOffset(t *testing.T) {
 	all := append([]string(nil), specials...)
 	for b := range 256 {
@@ -62,8 +61,8 @@ func TestASpecialCharacterIsSeenAtEveryOffset(t *testing.T) {
 	}
 }
 
-// Two special characters beside each other, or a word apart, must not hide each
-// other: a scan by words subtracts, and borrows from the byte beside it.
+// The word-wise scan subtracts and may borrow from a neighbouring byte, so special characters next to each other, or
+// a word apart, must both be found.
 func TestTwoSpecialCharactersDoNotHideEachOther(t *testing.T) {
 	bytesOf := []byte{0, 1, 0x1f, 0x20, 0x21, '"', '"' + 1, '"' - 1, '\\', '\\' + 1, '\\' - 1, 0x7f, 0x80, 0x81, 0x9f, 0xa0, 0xa2, 0xdc, 0xe2, 0xff, 'a'}
 	for _, a := range bytesOf {
@@ -80,7 +79,7 @@ func TestTwoSpecialCharactersDoNotHideEachOther(t *testing.T) {
 	}
 }
 
-// What is UTF-8 and what is not is decided by up to four bytes.
+// Up to four bytes decide whether text is valid UTF-8.
 func TestEveryStartOfACharacterIsJudgedAlike(t *testing.T) {
 	seconds := []byte{0x00, 'a', 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xa8, 0xbf, 0xc0, 0xff}
 	for first := 0x80; first < 0x100; first++ {

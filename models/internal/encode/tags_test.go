@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// structWith returns a struct that has a field for each tag, with the values 1, 2
-// and so on.
+// structWith returns a struct with a field for each tag and the values 1, 2 and so on.
 func structWith(tags ...string) any {
 	fields := make([]reflect.StructField, len(tags))
 	for i, tag := range tags {
@@ -61,7 +60,7 @@ func TestNamesInTags(t *testing.T) {
 
 func TestOptionString(t *testing.T) {
 	type quoted[T any] struct {
-		F T `json:",string"` //nolint:staticcheck // also for types it has no effect on
+		F T `json:",string"` //nolint:staticcheck // also for types without an effect
 	}
 	checkOddities(t, []oddity{
 		{"int", quoted[int]{-1}, `{"F":"-1"}`},

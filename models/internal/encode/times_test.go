@@ -9,14 +9,14 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// timesOf holds a time everywhere a time can be written.
+// timesOf holds a time in every position that a time can have.
 type timesOf struct {
 	T       time.Time
 	P       *time.Time
 	Empty   time.Time  `json:",omitempty"`
 	Zero    time.Time  `json:",omitzero"`
 	PZero   *time.Time `json:",omitzero"`
-	Quoted  time.Time  `json:",string"` //nolint:staticcheck // that the option has no effect is the point
+	Quoted  time.Time  `json:",string"` //nolint:staticcheck // on purpose: the option has no effect
 	QuotedP *time.Time `json:",string"` //nolint:staticcheck // likewise
 	Any     any
 	AnyP    any
@@ -28,7 +28,7 @@ type timesOf struct {
 	Embeds  embedsTime
 	Tagged  struct {
 		time.Time  `json:"at,omitzero"`
-		jvtvStruct // so that it has neither MarshalJSON nor MarshalText
+		jvtvStruct // removes both MarshalJSON and MarshalText
 	}
 	Plain plainTime
 }
@@ -77,7 +77,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// The year of a time is the one of its zone.
+// The year of a time depends on its zone.
 func TestTheYearIsTheOneInTheZone(t *testing.T) {
 	last := time.Date(9999, 12, 31, 23, 30, 0, 0, time.UTC)
 	require.Equal(t, same, check(t, last))
@@ -96,8 +96,7 @@ func TestZonesOfADayOrMoreAreRefused(t *testing.T) {
 	}
 }
 
-// The reading of the monotonic clock is no part of the text, nor is the name of
-// the zone. A zero time is zero in every zone.
+// The encoding omits the monotonic clock and the zone's name. A zero time is zero in every zone.
 func TestWhatATimeDoesNotShow(t *testing.T) {
 	checkTime(t, time.Now())
 	checkTime(t, time.Now().Round(0))

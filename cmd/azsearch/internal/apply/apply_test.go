@@ -50,7 +50,7 @@ const secret = "https://h/api?code=S3CRET"
 
 func environment(name string) (string, bool) { return secret, name == "ROOMS" || name == "SKILL" }
 
-// written returns the definitions of files, some of them replaced, "" for none.
+// written returns the definitions of the files, some of them replaced; "" removes a file.
 func written(t *testing.T, dir string, replaced map[string]string) definitions.Set {
 	files := maps.Clone(everything)
 	maps.Copy(files, replaced)
@@ -79,7 +79,7 @@ func planOf(t *testing.T, files definitions.Set, service *connect.Service) *Plan
 	return p
 }
 
-// applied returns a service that is as the files say.
+// applied returns a service that equals the files.
 func applied(t *testing.T) *connect.Service {
 	service := newService(t)
 	p := planOf(t, written(t, t.TempDir(), nil), service)
@@ -132,7 +132,7 @@ func TestPullLeavesFilesThatSayTheSame(t *testing.T) {
 	assert.ErrorContains(t, err, "feed.json")
 }
 
-// TestEachChangeHasItsCost changes one file at a time.
+// Each case changes one file.
 func TestEachChangeHasItsCost(t *testing.T) {
 	service := applied(t)
 	index := everything["indexes/hotels-1.json"]
@@ -316,8 +316,8 @@ func TestRefusedReferenceToTheValueOfAVariableNamesTheVariable(t *testing.T) {
 	}
 }
 
-// TestNoPlanShowsASecret puts secrets where a reader of the plan must not see them: in the file itself, as the value
-// of a variable in a member that is not known to hold one, and as what stood there before.
+// Secrets are in the file itself, in a variable for a member that normally has none, and in the definition to be
+// replaced.
 func TestNoPlanShowsASecret(t *testing.T) {
 	service := newService(t)
 	encrypted := `{"name":"cities","synonyms":"a, b","encryptionKey":{"keyVaultUri":"https://v","keyVaultKeyName":"k","keyVaultKeyVersion":"1","accessCredentials":{"applicationId":"i","applicationSecret":"S3CRET"}}}`
@@ -348,7 +348,7 @@ func TestNoPlanShowsASecret(t *testing.T) {
 	assert.Contains(t, text, "encryptionKey")
 }
 
-// TestNewEntryIsShownAsTheFileSaysIt: name and type first, without defaults, wherever it is.
+// In each position, name and type come first and defaults are omitted.
 func TestNewEntryIsShownAsTheFileSaysIt(t *testing.T) {
 	service := newService(t)
 	files := map[string]string{}

@@ -24,13 +24,13 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// service is an emulator whose requests a test can see before they are answered.
+// service is an emulator that shows each request to a hook before it is answered.
 type service struct {
 	*connect.Service
 	*searchtest.Server
 	t *testing.T
 
-	mu     sync.Mutex // guards the following
+	mu     sync.Mutex // guards the following fields
 	before func(*http.Request)
 }
 
@@ -79,7 +79,7 @@ const (
 	fields = `{"name":"name","type":"Edm.String"},{"name":"stars","type":"Edm.Int32","filterable":true}`
 )
 
-// fill makes an index with documents of the keys 0000, 0001 and so on.
+// fill creates an index with documents 0000, 0001 and so on.
 func (s *service) fill(name, key string, n int) {
 	require.NoError(s.t, s.CreateIndex(fmt.Sprintf(`{"name":%q,"fields":[%s,%s]}`, name, key, fields)))
 	s.upload(name, 0, n, "Hotel")
@@ -98,7 +98,7 @@ func (s *service) upload(index string, from, to int, name string) {
 	}
 }
 
-// said is what was said, by one goroutine at a time.
+// said collects progress messages.
 type said struct {
 	mu    sync.Mutex
 	lines []string
@@ -129,7 +129,7 @@ func run(t *testing.T, o Options) *Manifest {
 	return m
 }
 
-// documents are those of an index of a backup, by their keys.
+// documents returns the documents of one index of a backup by key.
 func documents(t *testing.T, dir, index string) map[string]hotel {
 	m, err := OpenManifest(dir)
 	require.NoError(t, err)
@@ -164,8 +164,7 @@ func TestBackupHasEveryDocumentOnce(t *testing.T) {
 	}
 }
 
-// TestSecondPassTakesWhatChanged changes documents of the range that was read first, when the last one of the first
-// pass is read.
+// Documents of the first range change while the last range of the first pass is read.
 func TestSecondPassTakesWhatChanged(t *testing.T) {
 	s, to := newService(t), &said{}
 	s.fill("hotels", keyed, 50)
@@ -178,7 +177,7 @@ func TestSecondPassTakesWhatChanged(t *testing.T) {
 		_, err = search.DeleteDocumentsByKey(t.Context(), client, "id", []string{"0007"}, nil)
 		require.NoError(t, err)
 	})
-	s.at(func(r *http.Request) { // rooms come after hotels
+	s.at(func(r *http.Request) { // rooms is read after hotels
 		if strings.Contains(r.URL.Path, "('rooms')/docs/search") {
 			once()
 		}
@@ -195,7 +194,7 @@ func TestSecondPassTakesWhatChanged(t *testing.T) {
 	assert.Len(t, files, len(m.Find("hotels").Files), "what was replaced is removed")
 }
 
-// TestBackupContinuesFromWhateverACrashLeft takes the states of the comment of the package.
+// The states are listed in the package comment.
 func TestBackupContinuesFromWhateverACrashLeft(t *testing.T) {
 	s, to := newService(t), &said{}
 	s.fill("hotels", keyed, 95)
@@ -229,7 +228,7 @@ func TestBackupContinuesFromWhateverACrashLeft(t *testing.T) {
 			b, err := Begin(t.Context(), s.options(dir, to))
 			require.NoError(t, err)
 			require.NoError(t, b.set.Write(filepath.Join(dir, definitionsFolder)))
-			for r, err := range b.gaps(t.Context(), b.indexes[0]) { // as Run, which ends after three ranges
+			for r, err := range b.gaps(t.Context(), b.indexes[0]) { // like Run, but ends after three ranges
 				require.NoError(t, err)
 				require.NoError(t, b.export(t.Context(), b.indexes[0], r, 1))
 				if len(b.journal.entries) == 3 {

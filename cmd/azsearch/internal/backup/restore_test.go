@@ -133,7 +133,7 @@ func TestRestoreWritesOverNothingUnlessTold(t *testing.T) {
 	assert.Contains(t, string(s.Documents("hotels")["0003"]), "Hotel 3")
 }
 
-// TestRestoreContinuesBehindWhatIsThere stops a restore at a file that cannot be sent, and goes on.
+// The restore stops at a file that cannot be sent, and is continued.
 func TestRestoreContinuesBehindWhatIsThere(t *testing.T) {
 	s, to := newService(t), &said{}
 	s.fill("hotels", keyed, 95)
@@ -154,7 +154,7 @@ func TestRestoreContinuesBehindWhatIsThere(t *testing.T) {
 	require.NoError(t, err)
 	done := strings.Count(string(lines), "\n") - 1
 	require.Positive(t, done)
-	require.NoError(t, os.WriteFile(state, append(lines, "hotels/9"...), 0o600)) // R4: a part of a line
+	require.NoError(t, os.WriteFile(state, append(lines, "hotels/9"...), 0o600)) // R4: a partial line
 	var sent atomic.Int64
 	target.at(func(r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "search.index") {
@@ -176,7 +176,7 @@ func TestRestoreContinuesBehindWhatIsThere(t *testing.T) {
 	assert.Len(t, target.Documents("hotels"), 95)
 }
 
-// TestRestoreSaysWhatIsNotTheSame has the service lose a document.
+// The service loses a document.
 func TestRestoreSaysWhatIsNotTheSame(t *testing.T) {
 	s, to := newService(t), &said{}
 	s.fill("hotels", keyed, 20)

@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// TestRequestsInFlightDivideTheTime counts the latencies that backup and restore take, and processor time not at all.
+// The test counts the round trips of backup and restore, not processor time.
 func TestRequestsInFlightDivideTheTime(t *testing.T) {
 	testkit.Long(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestRequestsInFlightDivideTheTime(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}), "the definition, and pages one after the other")
-		for passes, most := range []int{1: 15, 2: 26} { // ten pages in each, and what comes before and behind them
+		for passes, most := range []int{1: 15, 2: 26} { // ten pages for each pass, plus the requests before and after
 			if passes == 0 {
 				continue
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// narrow is a service that answers a second later, and with 503 what exceeds some requests at once.
+// narrow is a service that takes a second for each reply and answers 503 above a number of concurrent requests.
 type narrow struct {
 	room    chan struct{}
 	mu      sync.Mutex // guards refused

@@ -36,7 +36,7 @@ func TestServiceThatCannotBeNamedIsUsage(t *testing.T) {
 	for endpoint, says := range map[string]string{
 		"":                             EndpointVariable,
 		"ftp://x.search.windows.net":   "http",
-		"https://x.search.windows.net": "secret", // the key has a line end
+		"https://x.search.windows.net": "secret", // the key ends with a newline
 	} {
 		_, err := open(t.Output(), endpoint, "secret\nx", "", 0)
 		if says == "secret" {

@@ -35,7 +35,7 @@ func plan(t testing.TB, o Options) *Plan {
 	return p
 }
 
-// values pairs the value of a record with that of its document; "" is a problem.
+// values pairs the value of a record with that of its document; "" means a problem.
 var values = []struct{ field, json, document string }{
 	{"name", `"a\u00e4\n"`, `"a\u00e4\n"`}, {"name", `12`, `"12"`}, {"name", `1.50`, `"1.50"`}, {"name", `true`, `"true"`}, {"name", `null`, `null`},
 	{"name", `{"a":1}`, ""}, {"name", `[1]`, ""}, {"name", "\"tab\tin it\"", ""},
@@ -131,7 +131,7 @@ func TestOptionsSayWhatBecomesOfColumns(t *testing.T) {
 		{"unknown columns left out", Options{DropUnknown: true}, `{"id":"1","x":{"y":[1]},"address":{"zip":1}}`, "upload", `{"id":"1","address":{}}`},
 	} {
 		converter := NewConverter(plan(t, c.options))
-		for range 2 { // the order of the first record is expected of the second
+		for range 2 { // the second record must have the order of the first
 			doc, problem := converter.JSON(nil, []byte(c.record))
 			require.Nil(t, problem, c.about)
 			assert.Equal(t, c.document, string(doc.JSON), c.about)
@@ -182,7 +182,7 @@ func TestCellsBecomeDocuments(t *testing.T) {
 	assert.ErrorContains(t, err, "are both for field name")
 }
 
-// FuzzJSON: what is accepted is JSON that the emulator accepts as well.
+// Accepted documents are JSON that the emulator accepts, too.
 func FuzzJSON(f *testing.F) {
 	for _, s := range values {
 		f.Add(fmt.Sprintf(`{"id":"1",%q:%s}`, s.field, s.json))

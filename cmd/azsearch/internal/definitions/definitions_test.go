@@ -28,7 +28,7 @@ func newService(t *testing.T) *connect.Service {
 	return serviceIn(t, srv, "")
 }
 
-// serviceIn returns a service that asks in an api-version.
+// serviceIn returns a service with a given api-version.
 func serviceIn(t *testing.T, srv *searchtest.Server, version string) *connect.Service {
 	cred := azcore.NewKeyCredential(searchtest.AdminKey)
 	opts := &search.ClientOptions{APIVersion: version}
@@ -42,7 +42,7 @@ func serviceIn(t *testing.T, srv *searchtest.Server, version string) *connect.Se
 	return s
 }
 
-// everything is a definition of each kind, with secrets where there can be some.
+// everything has a definition of each kind, with secrets where possible.
 var everything = map[*Kind]string{
 	SynonymMaps: `{"name":"cities","format":"solr","synonyms":"a, b"}`,
 	Indexes: `{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"name","type":"Edm.String","searchable":true,"synonymMaps":["cities"]},
@@ -153,8 +153,8 @@ func TestDefinitionsComeBackFromFilesWithTheirSecretsFromTheEnvironment(t *testi
 	assert.Len(t, some, 2)
 }
 
-// TestPermissionFiltersAreReadInEveryVersion reads what 2026-04-01 does not show, and writes it: the service refuses,
-// instead of making an index that every user may read.
+// Version 2026-04-01 does not show permission filters. Writing the definition must fail, or the new index would be
+// readable by every user.
 func TestPermissionFiltersAreReadInEveryVersion(t *testing.T) {
 	srv := searchtest.NewServer(nil)
 	defer srv.Close()

@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// states are the findings without their texts.
+// states returns the findings without their texts.
 func states(f Findings) string {
 	var all []string
 	for _, x := range f {

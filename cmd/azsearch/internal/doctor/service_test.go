@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// granting lets through what an identity has roles for.
+// granting allows the requests that an identity's roles permit.
 type granting struct {
 	definitions, reads, writes bool
 	next                       http.RoundTripper

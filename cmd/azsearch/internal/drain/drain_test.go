@@ -38,7 +38,7 @@ type adder struct {
 
 func newAdder(t *testing.T, q queue.Queue) *adder { return &adder{t: t, q: q, id: queue.NewID()} }
 
-// merges appends records that do not replace each other: "key=body".
+// merges appends records that do not replace each other, given as "key=body".
 func (a *adder) merges(records ...string) {
 	a.t.Helper()
 	a.number++
@@ -51,7 +51,7 @@ func (a *adder) merges(records ...string) {
 	require.NoError(a.t, err)
 }
 
-// waiting returns the bodies that wait for each key.
+// waiting returns the waiting bodies of each key.
 func waiting(t *testing.T, q Queue) map[string][]string {
 	t.Helper()
 	entries, err := q.Inspect(t.Context(), queue.Inspection{States: queue.Waiting, Bodies: true, Limit: 1e6})
@@ -76,7 +76,7 @@ func TestEverythingIsMovedInTheOrderOfItsKey(t *testing.T) {
 	from, to := newQueue(t, nil), newQueue(t, nil)
 	newAdder(t, from).merges("a=1", "b=1", "a=2", "c=1", "b=2", "a=3")
 	var told []Result
-	// Two records at a time, so that piles are moved in pieces.
+	// With two records at a time, piles are moved in pieces.
 	done, err := Run(t.Context(), from, to, Options{Keys: 2, Bytes: 4, Progress: func(r Result) { told = append(told, r) }})
 	require.NoError(t, err)
 	assert.Equal(t, Result{Records: 6}, done)
@@ -173,10 +173,10 @@ func TestQueueThatIsFullGivesBackWhatWasReserved(t *testing.T) {
 	assert.Zero(t, s.Leased)
 }
 
-// breaking is a queue whose calls can go wrong.
+// breaking is a queue whose calls can fail.
 type breaking struct {
 	*memqueue.Queue
-	before, after func(call string) error // nil: nothing goes wrong
+	before, after func(call string) error // nil: calls succeed
 }
 
 func (b *breaking) around(call string, do func() error) error {
@@ -227,8 +227,8 @@ func TestAppendWhoseAnswerIsLostIsRepeatedUnderItsNumber(t *testing.T) {
 	})
 }
 
-// A process that was stopped for longer than its leases last must not append what it had
-// reserved: another one may have moved newer records meanwhile.
+// A process that was stopped for longer than its leases must not append its reserved records: another process may
+// have moved newer ones.
 func TestWhoeverHasLostItsKeysAppendsNothingAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from, to := &breaking{Queue: newQueue(t, nil)}, newQueue(t, nil)
@@ -252,8 +252,7 @@ func TestWhoeverHasLostItsKeysAppendsNothingAnyMore(t *testing.T) {
 
 var errDied = errors.New("the process has died")
 
-// TestKilledAtAnyCallAndRunAgainLosesNothing lets a drain die before or after each of its
-// calls, in turn, with everything that it held, and runs it again.
+// The test kills a drain before or after each of its calls in turn, with everything that it holds, and runs it again.
 func TestKilledAtAnyCallAndRunAgainLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		repeated := 0
@@ -272,7 +271,7 @@ func TestKilledAtAnyCallAndRunAgainLosesNothing(t *testing.T) {
 					dead = true
 				}
 				if dead {
-					return errDied // this call and all later ones, the giving back too
+					return errDied // this call and all later ones, including Release
 				}
 				return nil
 			}
@@ -300,7 +299,7 @@ func TestKilledAtAnyCallAndRunAgainLosesNothing(t *testing.T) {
 	})
 }
 
-// lastRun takes out of a pile what was appended before it was appended once more.
+// lastRun removes from a pile the records that were appended again later.
 func lastRun(got []string, n int) []string {
 	last := map[string]int{}
 	for i, body := range got {

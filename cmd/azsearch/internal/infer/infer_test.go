@@ -25,7 +25,7 @@ func inferred(t *testing.T, name, content string) (models.SearchIndex, []string)
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	definition, notes, err := Files(t.Context(), []string{path}, source.Options{}, "hotels")
 	require.NoError(t, err)
-	clienttest.NewClient(t, definition, nil) // it can be created
+	clienttest.NewClient(t, definition, nil) // the definition can be created
 	return definition, notes
 }
 

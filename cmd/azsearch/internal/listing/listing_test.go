@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// ofTerminals are characters that a terminal obeys, or that show text in another place.
+// ofTerminals are characters that control a terminal or move text.
 const ofTerminals = "\x00\a\b\t\n\r\x1b\x7f\u0085\u009b\u200b\u200e\u202a\u202e\u2028\u2066\ufeff"
 
 func TestTextOfOthersCannotChangeWhatATerminalShows(t *testing.T) {

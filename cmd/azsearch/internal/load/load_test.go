@@ -150,7 +150,7 @@ func TestRejectsSayWhereAndWhyAndReplay(t *testing.T) {
 	assert.Equal(t, int64(3), byKind["syntax"].Line)
 	assert.Equal(t, []string{"id", "stars"}, byKind["columns"].Columns)
 
-	// Repaired by hand, the lines are an input; what is not repaired keeps its place.
+	// The rejects file is an input: repaired lines are loaded, the others keep their positions.
 	content, err := os.ReadFile(filepath.Join(r.dir, "rejects.jsonl"))
 	require.NoError(t, err)
 	repaired := strings.NewReplacer(`\"many\"`, "4", `11,\"open`, "11,5", `"12"`, `"12,2"`, `merge`, `upload`).Replace(string(content))
@@ -301,8 +301,7 @@ func TestServiceThatAsksToWaitForTooLongEndsTheRunAfterPatience(t *testing.T) {
 	})
 }
 
-// TestInterruptedFilterRejectsNothing: what a filter was doing to a record says nothing about the record, and a
-// checkpoint behind it would leave it out for good.
+// An interrupted filter says nothing about its record, and a checkpoint past the record would skip it for good.
 func TestInterruptedFilterRejectsNothing(t *testing.T) {
 	r := &run{Options: newRig(t, convert.Options{}).Options}
 	r.ctx, r.stop = context.WithCancelCause(t.Context())
@@ -317,13 +316,13 @@ func TestInterruptedFilterRejectsNothing(t *testing.T) {
 	assert.Empty(t, j.rejects)
 }
 
-// TestInterruptionBehindTheLastRecordIsNone: everything is in the index, so the exit code is 0.
+// All documents are in the index, so the exit code is 0.
 func TestInterruptionBehindTheLastRecordIsNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, convert.Options{})
 		ctx, interrupt := context.WithCancel(t.Context())
 		r.server.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-			time.Sleep(time.Second) // everything is read
+			time.Sleep(time.Second) // all records are read
 			interrupt()
 			synctest.Wait()
 			return next(req)
@@ -364,14 +363,14 @@ func TestInterruptionEndsHonestlyAndResumeGoesOn(t *testing.T) {
 	assert.Equal(t, int64(1), report.Rejected)
 	assert.Len(t, r.rejects(), 1)
 
-	// A run that came to its end has nothing left, and its rejects are still not in the index.
+	// A complete run has nothing left to do, but its rejects are not in the index.
 	require.NoError(t, open())
 	assert.True(t, r.Checkpoint.Done())
 	report, err = r.load(file)
 	assert.Zero(t, report.Completed)
 	assert.Equal(t, exit.Incomplete, exit.Code(err))
 
-	// The checkpoint of another source, destination or conversion is refused.
+	// A checkpoint of another source, destination or conversion is refused.
 	for _, other := range []Destination{{Endpoint: "f", Index: "hotels"}, {Endpoint: "e", Index: "h2"}, {Endpoint: "e", Index: "hotels", ETag: "2"}, {Endpoint: "e", Index: "hotels", Options: "x"}} {
 		_, err := OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, "", other)
 		assert.ErrorContains(t, err, "-resume", "%v", other)
@@ -400,8 +399,8 @@ func TestProgressAndReportSayWhatHappens(t *testing.T) {
 	assert.Equal(t, "50 B  0 documents  0/s  0 B/s  in flight 0", Progress{Read: 50}.String())
 }
 
-// TestResumedLoadOfRejectsKeepsItsRejects resumes in the middle of a file of rejects, whose lines name other files, and
-// writes to a file that also has a line of another run.
+// The run resumes in the middle of a rejects file whose lines name other files, and writes to a file with a line of
+// another run.
 func TestResumedLoadOfRejectsKeepsItsRejects(t *testing.T) {
 	r := newRig(t, convert.Options{})
 	file := r.file("old.jsonl", `{"azsearch":"reject","file":"a.jsonl","line":9,"offset":900,"original":"{}"}`+"\n"+

@@ -28,7 +28,7 @@ func file(t *testing.T, name, content string) string {
 	return path
 }
 
-// all reads a file to its end, and checks that the blocks follow one another.
+// all reads a file to its end and checks that its blocks are contiguous.
 func all(t *testing.T, f *File) (content string, err error) {
 	t.Helper()
 	defer f.Close()
@@ -128,7 +128,7 @@ func TestFileThatBecomesShorterIsAnError(t *testing.T) {
 	b, err := f.Next()
 	require.NoError(t, err)
 	b.Free()
-	require.NoError(t, os.Truncate(name, f.raw.n.Load()/11*11)) // between two records
+	require.NoError(t, os.Truncate(name, f.raw.n.Load()/11*11)) // at a record boundary
 	_, err = all(t, f)
 	assert.ErrorContains(t, err, "became shorter")
 }

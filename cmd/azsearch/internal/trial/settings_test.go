@@ -52,7 +52,7 @@ func TestFindTakesTheSmallestSettingThatIsAboutAsFastAsAny(t *testing.T) {
 	assert.ErrorContains(t, err, "-for")
 }
 
-// TestOptionsAreThoseOfASender sets what the literal names.
+// The test sets every option that the literal names.
 func TestOptionsAreThoseOfASender(t *testing.T) {
 	for s, want := range map[Setting]bufferedsender.Limits{
 		{1000, 4}:  {MaxBatchActions: 1000, MaxInFlight: 4},

@@ -200,8 +200,8 @@ func TestRequestsAreGivenOnceInTheOrderOfTheirAnswers(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, s.send("GET", "/_ui/state?after=-1", "").StatusCode)
 }
 
-// TestASlowRequestIsNotMissed: A arrives and waits, B arrives and is answered, the
-// page reads B, A is answered. The number of A is below that of B.
+// A arrives and waits, B arrives and is answered, the page reads B, then A is answered. A has a lower number than B
+// but must still be shown.
 func TestASlowRequestIsNotMissed(t *testing.T) {
 	p := New(searchtest.NewServer(nil), Options{})
 	release, arrived := make(chan struct{}), make(chan struct{})
@@ -226,7 +226,7 @@ func TestASlowRequestIsNotMissed(t *testing.T) {
 	assert.EqualValues(t, 1, lines[0].Seq)
 }
 
-// request is one with a key from a client.
+// request returns a client's request with a key.
 func request(t *testing.T, method, path string, body io.Reader) *http.Request {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, host+path+"?api-version=2026-04-01", body)
@@ -348,20 +348,20 @@ func TestEveryButtonIsAScript(t *testing.T) {
 	assert.Len(t, session.Presets, len(presets))
 }
 
-// TestButtonsDoWhatTheySay carries each one out on the requests that it is about.
+// The test runs the fault of each button and sends the requests that it matches.
 func TestButtonsDoWhatTheySay(t *testing.T) {
 	small := []string{`{"id":"1"}`, `{"id":"2"}`}
 	large := []string{`{"id":"1","name":"` + strings.Repeat("x", 100_000) + `"}`}
 	for label, c := range map[string]struct {
 		documents []string
-		statuses  []int // of four batches, 0 for a connection that was cut
+		statuses  []int // of four batches; 0 for a closed connection
 	}{
 		"503 every 3rd batch":                    {small, []int{200, 200, 503, 200}},
 		"429 every 2nd request, Retry-After 2 s": {small, []int{200, 429, 200, 429}},
 		"207, each document refused once":        {small, []int{207, 200, 200, 200}},
 		"cut after commit, every 3rd batch":      {small, []int{200, 200, 0, 200}},
 		"413 above 100 KB":                       {large, []int{413, 413, 413, 413}},
-		"slow (1 s)":                             {nil, nil}, // by the delay of its rule
+		"slow (1 s)":                             {nil, nil}, // the delay of its rule
 	} {
 		i := indexOfPreset(label)
 		require.GreaterOrEqual(t, i, 0, label)

@@ -18,10 +18,10 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 const hostileText = `<script>alert(1)</script><img src=x onerror="alert(2)">`
 
-// host is what a browser calls an emulator on this machine.
+// host is a browser's URL of an emulator on this machine.
 const host = "http://127.0.0.1:8080"
 
-// shown is a server with a page and what a browser gets from it.
+// shown is a server with a page, as seen by a browser.
 type shown struct {
 	t *testing.T
 	*searchtest.Server
@@ -38,14 +38,13 @@ func show(t *testing.T, opts Options) shown {
 	return shown{t, srv, &http.Client{Transport: srv.Transport()}}
 }
 
-// reply is a reply that was read to its end.
+// reply is a reply with its body.
 type reply struct {
 	*http.Response
 	body string
 }
 
-// send sends a request; headers are names and values in turn, of which Host is
-// that of the request.
+// send sends a request; headers are names and values in turn, and Host sets the host of the request.
 func (s shown) send(method, address, body string, headers ...string) reply {
 	s.t.Helper()
 	if !strings.Contains(address, "://") {
@@ -78,7 +77,7 @@ func get[T any](s shown, path string) T {
 	return v
 }
 
-// upload writes documents, with a key from a client.
+// upload writes documents with the key of a client.
 func (s shown) upload(documents ...string) {
 	s.t.Helper()
 	r := s.send("POST", "/indexes('hotels')/docs/search.index?api-version=2026-04-01", `{"value":[`+strings.Join(documents, ",")+`]}`,

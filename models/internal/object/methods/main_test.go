@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGeneratedMethodsAreThoseOfThePackages fails when a type of models has come, gone or got a
-// method of its own since go generate ran.
+// The test fails if a type of models was added or removed, or got a method of its own, since go generate ran.
 func TestGeneratedMethodsAreThoseOfThePackages(t *testing.T) {
 	for _, folder := range []string{"", "indexers", "knowledge", "skills"} {
 		folder = filepath.Join("../../..", folder)

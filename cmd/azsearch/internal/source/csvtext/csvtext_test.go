@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rows cuts a text as a reader does that has all of it.
+// rows splits a complete text into rows.
 func rows(f Format, text string) (rows []string) {
 	for len(text) > 0 {
 		n := f.Next([]byte(text), true)
@@ -85,7 +85,7 @@ func TestMoreIsAskedForWhereARowMayContinue(t *testing.T) {
 	}
 }
 
-// FuzzRows: rows make up the text, wherever it is cut, and what encoding/csv would write is read back.
+// Rows add up to the text, wherever the input is split, and the output of encoding/csv is read back.
 func FuzzRows(f *testing.F) {
 	for _, s := range []string{"a,b\n", "\"a\"\"\n\",b\r\n", "\"", "\"a\"b\n", "a\"\n\""} {
 		f.Add(s, byte('"'))
@@ -103,7 +103,7 @@ func FuzzRows(f *testing.F) {
 				assert.NotEmpty(t, cells)
 			}
 		}
-		// A row that is cut off early is the same with more behind it, or more is asked for.
+		// A row that is read from a prefix is the same with more input, or the reader asks for more.
 		for cut := range len(text) {
 			if n := format.Next([]byte(text[:cut]), false); n > 0 {
 				assert.Equal(t, len(all[0]), n, "%q", text[:cut])

@@ -43,7 +43,7 @@ func TestMoreIsAskedForWhereAValueMayContinue(t *testing.T) {
 	assert.Equal(t, 2, Lines{}.Next([]byte("{}"), true))
 }
 
-// FuzzValues: the objects of an array of objects come out as they went in.
+// The objects of an array are returned unchanged.
 func FuzzValues(f *testing.F) {
 	f.Add(`[{"a":1},{"b":[{"c":"]}"}]}]`)
 	f.Add(`[{`)

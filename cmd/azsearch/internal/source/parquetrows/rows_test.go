@@ -100,7 +100,7 @@ func TestRowsAreJSONLines(t *testing.T) {
 	assert.Equal(t, int64(1000), r.Share(1000))
 	assert.NoError(t, r.Close())
 
-	for _, row := range []int64{1, 100, 142, 249, 250} { // in a row group, at its beginning, at the end
+	for _, row := range []int64{1, 100, 142, 249, 250} { // within a row group, at its start, at its end
 		r, err := Open(bytes.NewReader(content), int64(len(content)))
 		require.NoError(t, err)
 		require.NoError(t, r.SkipTo(row))
@@ -109,7 +109,7 @@ func TestRowsAreJSONLines(t *testing.T) {
 	}
 }
 
-// FuzzCorruptFile: a file that is broken is an error, neither a panic nor an endless loop.
+// A corrupt file is an error, neither a panic nor an endless loop.
 func FuzzCorruptFile(f *testing.F) {
 	var b bytes.Buffer
 	w := parquet.NewGenericWriter[address](&b)
@@ -126,7 +126,7 @@ func FuzzCorruptFile(f *testing.F) {
 			return
 		}
 		_ = r.SkipTo(1)
-		for range 20 { // a row may be of next to no bytes, and there may be billions
+		for range 20 { // a row may take almost no bytes, and a file may claim billions
 			if _, _, err := r.Append(nil, nil, 1<<20); err != nil {
 				break
 			}

@@ -28,10 +28,10 @@ import (
 
 const (
 	seed    = "testdata/seed.json"
-	patient = 30 * time.Second // for one condition, on a machine that does other things too
+	patient = 30 * time.Second // limit for one condition, on a busy machine
 )
 
-// shared is what all tests use: the program under test and one browser.
+// shared is the program under test and one browser for all tests.
 var shared struct {
 	binary  string
 	browser context.Context
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// start builds the program and starts the browser. It returns what ends both.
+// start builds the program and starts the browser. stop ends both.
 func start() (stop func(), err error) {
 	chromium := os.Getenv("AZSEARCH_CHROMIUM")
 	if chromium == "" {
@@ -69,17 +69,17 @@ func start() (stop func(), err error) {
 	}
 	shared.binary = filepath.Join(dir, "azsearch")
 	build := exec.Command("go", "build", "-o", shared.binary, "./cmd/azsearch")
-	build.Dir = filepath.Join("..", "..", "..", "..", "..") // of the SDK, whose go.mod it is built with
+	build.Dir = filepath.Join("..", "..", "..", "..", "..") // the SDK's module, whose go.mod the build uses
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, errors.Join(fmt.Errorf("building azsearch: %w: %s", err, out), os.RemoveAll(dir))
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium),
 		chromedp.UserDataDir(filepath.Join(dir, "profile")),
-		// It is started by root in containers, for pages of our own.
+		// Containers run it as root, and it shows only our own pages.
 		chromedp.NoSandbox,
 		chromedp.DisableGPU,
-		// Nothing but the page is to be on the network.
+		// The browser must make no network requests of its own.
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true),
 		chromedp.WSURLReadTimeout(time.Minute),
@@ -105,8 +105,7 @@ type emulator struct {
 	stop func()
 }
 
-// startEmulator runs it on a free port, with the seed, and returns when it has
-// said where its page is.
+// startEmulator starts an emulator with seed on a free port and returns when it has printed the page's URL.
 func startEmulator(t *testing.T) emulator {
 	t.Helper()
 	return startEmulatorAt(t, "127.0.0.1:0")
@@ -141,20 +140,19 @@ func startEmulatorAt(t *testing.T, addr string) emulator {
 	return emulator{url, stop}
 }
 
-// tab is a page that is open in the browser.
+// tab is an open page.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
 	url string
 
-	mu       sync.Mutex // guards what follows
-	problems []string   // what the browser complained about
-	foreign  []string   // requests to anybody but the emulator
+	mu       sync.Mutex // guards the following fields
+	problems []string   // complaints of the browser
+	foreign  []string   // requests to other hosts
 }
 
-// open opens the page of an emulator in a tab of its own. When the test is over
-// nothing must have gone wrong in it: no exception, no complaint of the browser, no
-// request to somebody else. allowed are texts that complaints may contain.
+// open opens the page of an emulator in a new tab. The test fails if the page causes an exception, a browser
+// complaint or a request to another host. allowed are texts that complaints may contain.
 func open(t *testing.T, e emulator, allowed ...string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(shared.browser, chromedp.WithNewBrowserContext())
@@ -186,7 +184,7 @@ func containsAny(text string, parts []string) bool {
 	return false
 }
 
-// listen notes what should not happen. The browser calls it.
+// listen records such events; the browser calls it.
 func (p *tab) listen(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -220,8 +218,7 @@ func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 // waitFor waits until a JavaScript expression is true.
 func (p *tab) waitFor(expression string) {
 	p.t.Helper()
-	// Not chromedp.Poll: it makes a function out of text, which the policy of the
-	// page forbids.
+	// chromedp.Poll compiles text to a function, which the page's policy forbids.
 	const until = `new Promise((done) => { const look = () => (%s) ? done(true) : setTimeout(look, 20); look() })`
 	ctx, cancel := context.WithTimeout(p.ctx, patient)
 	defer cancel()
@@ -232,7 +229,7 @@ func (p *tab) waitFor(expression string) {
 	require.NoError(p.t, err, "waiting for %s", expression)
 }
 
-// evaluate returns the value of a JavaScript expression; it may be a promise.
+// evaluate returns the value of a JavaScript expression, or the result of its promise.
 func evaluate[T any](p *tab, expression string) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patient)
@@ -242,26 +239,26 @@ func evaluate[T any](p *tab, expression string) T {
 	return v
 }
 
-// text is what an element shows.
+// text returns the visible text of an element.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
 	return evaluate[string](p, `document.querySelector(`+strconv.Quote(selector)+`).innerText`)
 }
 
-// click clicks on the element of a selector.
+// click clicks on an element.
 func (p *tab) click(selector string) {
 	p.t.Helper()
 	p.do(chromedp.ScrollIntoView(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector)))
 }
 
-// press clicks on the button with that text.
+// press clicks on the button with this label.
 func (p *tab) press(label string) {
 	p.t.Helper()
 	button := `//button[normalize-space()=` + strconv.Quote(label) + `]`
 	p.do(chromedp.ScrollIntoView(button), chromedp.Click(button))
 }
 
-// write replaces the text in a control by what is typed.
+// write replaces the text in a control by typing.
 func (p *tab) write(selector, text string) {
 	p.t.Helper()
 	evaluate[any](p, `(() => { const c = document.querySelector(`+strconv.Quote(selector)+`); c.focus(); c.select() })()`)
@@ -269,27 +266,27 @@ func (p *tab) write(selector, text string) {
 	p.do(chromedp.KeyEvent(text))
 }
 
-// choose chooses an index in the list.
+// choose selects an index in the list.
 func (p *tab) choose(index string) {
 	p.t.Helper()
 	p.click(`#indexes button[data-index=` + index + `]`)
 	p.waitFor(`document.getElementById('index-title').textContent === ` + strconv.Quote(index))
 }
 
-// search sends the query and waits for what became of it.
+// search sends the query and waits for its result.
 func (p *tab) search() {
 	p.t.Helper()
 	p.click("#query button[type=submit]")
 	p.waitFor(`/ms$/.test(document.getElementById('summary').textContent) || !document.getElementById('query-error').hidden`)
 }
 
-// resize makes the page as large as a window of that size shows it.
+// resize changes the size of the window.
 func (p *tab) resize(width, height int64) {
 	p.t.Helper()
 	p.do(chromedp.EmulateViewport(width, height))
 }
 
-// scheme makes the browser prefer "light" or "dark".
+// scheme sets the preferred colour scheme, "light" or "dark".
 func (p *tab) scheme(name string) {
 	p.t.Helper()
 	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -298,7 +295,7 @@ func (p *tab) scheme(name string) {
 	require.NoError(p.t, err)
 }
 
-// screenshot writes a picture of what the window shows, if somebody wants it.
+// screenshot writes a picture of the window if the environment asks for one.
 func (p *tab) screenshot(name string) {
 	dir := os.Getenv("AZSEARCH_SCREENSHOTS")
 	if dir == "" {

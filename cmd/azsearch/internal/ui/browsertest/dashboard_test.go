@@ -28,17 +28,17 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// process is a program with senders and their page.
+// process is a program with senders and a dashboard.
 type process struct {
 	emulator
 	service *searchtest.Server
 	hotels  *bufferedsender.BufferedSender[models.Document]
 }
 
-// hostile is a key that is legal in a queue and would be markup.
+// hostile is a legal key of a queue that contains markup.
 const hostile = `<img src=x onerror="window.pwned=1">`
 
-// startProcess has a sender that works, one that is held, a fleet, a queue with a parked key, and an outbox.
+// startProcess has a sender that sends, a suspended one, a fleet, a queue with a parked key, and an outbox.
 func startProcess(t *testing.T) process {
 	t.Helper()
 	if shared.skip != "" {
@@ -123,7 +123,7 @@ func bookings(t *testing.T) dashboard.Outbox {
 	return dashboard.Outbox{Table: table, DB: db}
 }
 
-// row is the selector of the row of a sender, by its place.
+// row is the selector of the n-th sender's row.
 func row(n int) string { return fmt.Sprintf("#senders tbody:nth-of-type(%d)", n) }
 
 func TestTheDashboardFollowsTheSenders(t *testing.T) {
@@ -145,7 +145,7 @@ func TestTheDashboardFollowsTheSenders(t *testing.T) {
 	}
 	assert.NotContains(t, evaluate[string](p, `document.body.textContent`), "a secret")
 	require.NoError(t, process.hotels.UploadDocuments(t.Context(), models.Document{"id": "new"}))
-	p.waitFor(`/completed42/.test(document.querySelector('` + row(2) + ` .more').textContent)`) // the open row follows
+	p.waitFor(`/completed42/.test(document.querySelector('` + row(2) + ` .more').textContent)`) // the open row stays with its sender
 	p.screenshot("dashboard-details")
 	process.hotels.Pause()
 	p.waitFor(`document.getElementById('trouble').textContent === '2 senders do not send'`)
@@ -196,7 +196,7 @@ func TestTheDashboardFitsEveryWindowAndIsUsableWithoutAMouse(t *testing.T) {
 	p.waitFor(`document.querySelectorAll('#queues .list li').length === 2`)
 	for _, size := range [][2]int64{{320, 640}, {360, 740}, {768, 1000}, {1024, 800}, {1500, 950}, {2200, 1200}} {
 		p.resize(size[0], size[1])
-		for range 2 { // for the columns there are now
+		for range 2 { // for the current columns
 			evaluate[any](p, `document.querySelectorAll('#senders .disclose').forEach((b) => b.click())`)
 			wide := evaluate[int](p, `document.documentElement.scrollWidth`)
 			assert.LessOrEqual(t, wide, int(size[0]), "%d", size[0])

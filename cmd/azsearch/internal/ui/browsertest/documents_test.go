@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// send sends a request of the REST API with the key that may do everything.
+// send sends a request of the REST API with the admin key.
 func (e emulator) send(t *testing.T, method, path, body string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, e.url+path+"?api-version=2026-04-01", strings.NewReader(body))
@@ -33,7 +33,7 @@ func (e emulator) write(t *testing.T, index string, actions ...string) {
 	e.send(t, "POST", "/indexes/"+index+"/docs/index", `{"value":[`+strings.Join(actions, ",")+`]}`)
 }
 
-// asked is how many times the page has asked for an address that begins so.
+// asked returns the number of the page's requests to URLs with this prefix.
 func (p *tab) asked(path string) int {
 	p.t.Helper()
 	return evaluate[int](p, `performance.getEntriesByType('resource').filter((e) => e.name.includes(`+strconv.Quote(path)+`)).length`)
@@ -61,7 +61,7 @@ func TestDocumentsFollowWhateverHappensToTheIndex(t *testing.T) {
 		e.send(t, "POST", "/indexes", `{"name":"hostile","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"text","type":"Edm.String"}]}`)
 		e.write(t, "hostile", `{"id":"1","text":"`+text+`"}`)
 		p.waitFor(`document.querySelector('#indexes [data-index=hostile]') !== null`)
-		if evaluate[string](p, `document.getElementById('index-title').textContent`) != "hostile" { // the page looked in between
+		if evaluate[string](p, `document.getElementById('index-title').textContent`) != "hostile" { // the page read it in between
 			p.choose("hostile")
 		}
 		shows(text)
@@ -118,8 +118,8 @@ func TestDocumentsAreAskedForOnlyWhenSomebodyLooks(t *testing.T) {
 
 	e.write(t, "hotels", `{"@search.action":"merge","id":"102","name":"elsewhere"}`)
 	p.waitFor(`document.getElementById('documents').textContent.includes('elsewhere')`)
-	p.waitFor(`document.querySelector('#documents pre')?.textContent.includes('lång the end')`) // it is open still
-	for _, end := range []string{"a new end", "another end"} {                                  // it is the last one, and then stays that
+	p.waitFor(`document.querySelector('#documents pre')?.textContent.includes('lång the end')`) // it is still open
+	for _, end := range []string{"a new end", "another end"} {                                  // the last page stays the last one
 		long(end)
 		p.waitFor(`document.querySelector('#documents pre')?.textContent.includes('lång ` + end + `')`)
 	}

@@ -121,8 +121,7 @@ func TestAQueryIsNarrowedDownByItsFacets(t *testing.T) {
 	assert.Contains(t, p.text("#request-curl"), `category eq '\''`+label[0]+`'\''`, "quoted for a shell")
 }
 
-// TestEveryFacetHasAFilterThatFindsItsDocuments clicks nothing: it asks the page
-// for the filter of each bucket and the emulator for the count behind it.
+// The test does not click: for each bucket it compares the page's filter with the emulator's count.
 func TestEveryFacetHasAFilterThatFindsItsDocuments(t *testing.T) {
 	p := open(t, startEmulator(t))
 	for _, facet := range []string{
@@ -191,7 +190,7 @@ func TestErrorsAreShownInTheWordsOfTheService(t *testing.T) {
 }
 
 func TestMarkupInDocumentsStaysText(t *testing.T) {
-	p := open(t, startEmulator(t), "This document requires 'TrustedHTML' assignment") // of the last line
+	p := open(t, startEmulator(t), "This document requires 'TrustedHTML' assignment") // caused by the last line
 	p.choose("hostile")
 	p.write("[name=search]", "pool")
 	p.write("[name=highlight]", "text")
@@ -230,7 +229,7 @@ func TestThePageIsUsableWithoutAMouse(t *testing.T) {
 
 func TestThePageFitsEveryWindow(t *testing.T) {
 	p := open(t, startEmulator(t))
-	p.choose("hostile") // which has a word of 400 letters
+	p.choose("hostile") // has a word of 400 characters
 	p.write("[name=search]", "pool")
 	p.write("[name=facets]", "text")
 	p.write("[name=highlight]", "text")
@@ -251,7 +250,7 @@ func TestThePageFitsEveryWindow(t *testing.T) {
 			if size[0] <= 1150 {
 				p.click(".views [data-view=" + view + "]")
 			}
-			if view == "traffic" { // again, for the columns there are now
+			if view == "traffic" { // again, for the current columns
 				evaluate[any](p, `document.querySelector('#log .disclose').click()`)
 				p.waitFor(`document.querySelector('#log .more') === null`)
 				evaluate[any](p, `document.querySelector('#log .disclose').click()`)

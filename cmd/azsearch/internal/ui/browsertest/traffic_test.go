@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// rows are the lines of the request log: method, operation and path, actions and status.
+// rows returns the lines of the request log: method, operation and path, actions and status.
 func (p *tab) rows() []string {
 	p.t.Helper()
 	return evaluate[[]string](p, `[...document.querySelectorAll('#log tr:not(.more)')].map((row) => [...row.children].slice(1, 5).map((c) => c.innerText.trim()).join(' | '))`)
@@ -29,7 +29,7 @@ func (p *tab) waitForRows(n int) {
 	p.waitFor(`document.querySelectorAll('#log tr:not(.more)').length >= ` + strconv.Itoa(n))
 }
 
-// client is one of the SDK that does not try again: each call is one request.
+// client returns a client of the SDK without retries, so each call is one request.
 func client(t *testing.T, e emulator) *search.Client {
 	t.Helper()
 	options := &search.ClientOptions{}
@@ -55,7 +55,7 @@ func TestRequestsShowAsTheyComeWithTheirFaults(t *testing.T) {
 	require.NoError(t, err)
 	p.waitForRows(1)
 	assert.Equal(t, []string{"POST | indexDocuments /indexes('hotels')/docs/search.index | 1 | 200"}, p.rows())
-	p.waitFor(`document.querySelector('[data-index=hotels]').textContent === 'hotels25'`) // the list counts along
+	p.waitFor(`document.querySelector('[data-index=hotels]').textContent === 'hotels25'`) // the list updates its count
 
 	p.press("503 every 3rd batch")
 	p.waitFor(`document.getElementById('fault-state').textContent.startsWith('Active: 503 every 3rd batch')`)
@@ -105,7 +105,7 @@ func TestQueriesOfThePageMeetFaultsToo(t *testing.T) {
 	p.search()
 	assert.Contains(t, p.text("#query-error"), "503: You are sending too many requests.")
 	p.waitForRows(1)
-	p.search() // a browser may try again by itself on a connection that it had used before
+	p.search() // a browser may retry on a connection that it has used before
 	assert.Contains(t, p.text("#query-error"), "No reply")
 	p.waitForRows(2)
 	assert.Contains(t, p.rows()[0], "cut")
@@ -147,7 +147,7 @@ func TestMoreRequestsThanTheLogHolds(t *testing.T) {
 	for _, step := range []struct {
 		send, sent int
 		summary    string
-	}{{300, 300, "^300,"}, {220, 520, "^500 of 520,"}, {600, 1120, "^(500|499) of 1,120,"}} { // the last so many that it may miss some
+	}{{300, 300, "^300,"}, {220, 520, "^500 of 520,"}, {600, 1120, "^(500|499) of 1,120,"}} { // how many of the last requests are kept
 		send(step.send)
 		p.waitFor(fmt.Sprintf(`document.querySelector('#log tr')?.dataset.seq === '%d'`, step.sent))
 		assert.Regexp(t, step.summary, p.text("#log-summary"))
@@ -179,7 +179,7 @@ func TestARequestThatSomebodyReadsStaysWhenManyWereMissed(t *testing.T) {
 	assert.Regexp(t, `^49\d of 3,601, 0 with a fault$`, p.text("#log-summary"))
 }
 
-// hide makes the page believe that nobody can see it, or somebody again.
+// hide simulates a hidden or visible page.
 func (p *tab) hide(hidden bool) {
 	p.t.Helper()
 	evaluate[bool](p, fmt.Sprintf(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => %t }) && document.dispatchEvent(new Event('visibilitychange'))`, hidden))
@@ -199,7 +199,7 @@ func TestThePageLooksOnlyWhileItIsSeen(t *testing.T) {
 	}
 	before := looks()
 	for range 3 {
-		p.hide(true) // each change makes it look, unless it is hidden
+		p.hide(true) // each change triggers an update unless the page is hidden
 	}
 	assert.Equal(t, before, looks())
 	assert.Empty(t, p.rows())
@@ -222,8 +222,7 @@ func TestThePageBeginsAnewWithAnotherEmulator(t *testing.T) {
 	assert.Empty(t, p.rows(), "requests of the emulator before")
 }
 
-// waitForNew waits until the page has been loaded again: what was set in its
-// window is gone.
+// waitForNew waits until the page has reloaded, which clears the variables of its window.
 func (p *tab) waitForNew() {
 	p.t.Helper()
 	require.Eventually(p.t, func() bool {
