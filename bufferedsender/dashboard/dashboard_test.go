@@ -62,7 +62,7 @@ func newSender(t *testing.T, client *search.Client, recent *dashboard.Recent, na
 	return sender
 }
 
-// get returns the reply of the page to a request for something beside it.
+// get returns the page's reply to a same-origin request.
 func get(h http.Handler, target string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost:8080/debug/senders/"+target, nil))
@@ -192,7 +192,7 @@ func TestSendersOfAFleetAreShownByIndex(t *testing.T) {
 	})
 }
 
-// places returns where a key was looked for, and whether it was found there.
+// places returns where the page searched for a key, and whether it was found there.
 func places(t *testing.T, page http.Handler, key string) map[string]bool {
 	t.Helper()
 	found := make(map[string]bool)
@@ -244,7 +244,7 @@ func TestAQueueIsShownWithWhatHasWaitedLongest(t *testing.T) {
 	})
 }
 
-// hanging is a queue that does not answer, not even when its context ends, or panics.
+// hanging is a queue that panics, or does not reply even when its context ends.
 type hanging struct {
 	queue.Queue
 	asked   atomic.Int32
@@ -334,7 +334,7 @@ func TestThePageAsksForNothingElsewhere(t *testing.T) {
 		}
 		w := get(page, name)
 		assert.Equal(t, http.StatusOK, w.Code, name)
-		text := strings.ReplaceAll(w.Body.String(), "http://www.w3.org/2000/svg", "") // a name, not an address
+		text := strings.ReplaceAll(w.Body.String(), "http://www.w3.org/2000/svg", "") // a namespace, not an address
 		for _, forbidden := range []string{"://", "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "style=", "onclick="} {
 			assert.NotContains(t, text, forbidden, name)
 		}
@@ -345,7 +345,7 @@ func TestThePageAsksForNothingElsewhere(t *testing.T) {
 	}
 }
 
-// stuck is a sender that does not answer, as one whose callback hangs.
+// stuck is a sender that does not reply, as if a callback hung.
 type stuck struct {
 	bufferedsender.Observable
 	release chan struct{}

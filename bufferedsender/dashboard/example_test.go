@@ -42,7 +42,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	mux := http.NewServeMux() // the one with the metrics of the program, on a port that only its team can reach
+	mux := http.NewServeMux() // the mux of the program's metrics, on a port that only its team can reach
 	mux.Handle("GET /debug/senders/", dashboard.New(dashboard.Options{
 		Senders: map[string]bufferedsender.Observable{"hotels": sender},
 		Recent:  &recent,

@@ -20,7 +20,6 @@ func kilobyteLetter(i int) Letter {
 	return l
 }
 
-// benchOptions do not fill up.
 func benchOptions() *FileOptions { return &FileOptions{MaxTotalBytes: -1} }
 
 func BenchmarkWrite(b *testing.B) {
@@ -72,7 +71,7 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "letters/s")
 }
 
-// BenchmarkReplay has a sender that takes no time.
+// BenchmarkReplay uses a sender that takes no time.
 func BenchmarkReplay(b *testing.B) {
 	const n = 10_000
 	b.ReportAllocs()

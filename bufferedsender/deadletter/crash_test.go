@@ -22,7 +22,7 @@ const (
 	stemB = "letters-20261121T120427.000000002Z"
 )
 
-// lineOf returns the line of letter n, whose version is also n.
+// lineOf returns the line of dead letter n, whose version is also n.
 func lineOf(n int) string {
 	encoded, err := encodeLetter(letterOf(fmt.Sprintf("k%d", n), n))
 	if err != nil {
@@ -37,7 +37,7 @@ func TestDiskStatesThatACrashLeaves(t *testing.T) {
 	for name, c := range map[string]struct {
 		disk    disk
 		letters []int // before and after Open
-		after   disk  // nil: as it was
+		after   disk  // nil: unchanged
 	}{
 		"nothing":                {disk{}, []int{}, nil},
 		"letters":                {disk{stemA + ".jsonl": one + two}, []int{1, 2}, nil},
@@ -97,7 +97,7 @@ func TestAFileTornAtAnyByteLosesNoWholeLetterAndGluesNone(t *testing.T) {
 	for cut := range len(whole) + 1 {
 		want := []int{}
 		for i, end := 0, 0; i < len(lines); i++ {
-			if end += len(lines[i]); end-1 <= cut { // the line feed may be missing
+			if end += len(lines[i]); end-1 <= cut { // the final newline may be missing
 				want = append(want, i+1)
 			}
 		}
@@ -139,10 +139,10 @@ func TestAJournalTornAtAnyByteForgetsEntriesAndLosesNone(t *testing.T) {
 	}
 }
 
-// scenario writes letters, replays, discards, and says what was reported to it.
+// scenario writes, replays and discards dead letters, and records the results reported.
 type scenario struct {
-	written   int   // versions up to this were acknowledged
-	begun     int   // versions up to this were given to Write
+	written   int   // last acknowledged version
+	begun     int   // last version passed to Write
 	delivered []int // versions that the service has applied
 	discarded bool  // Discard has returned without an error
 	finished  bool
@@ -186,10 +186,9 @@ func (s *scenario) run(ctx context.Context, d *disktest.Disk) {
 	s.finished = f.Close() == nil
 }
 
-// The disk dies at each of its changes in turn, and what was not durable
-// survives in different parts.
+// The disk fails at each of its changes in turn, and different parts of the unsynced data survive.
 func TestACrashAnywhereLosesNothingAndRepeatsOnlyWhatWasNotRecorded(t *testing.T) {
-	parts := testkit.Cases(4, 12, 40) // nothing, all but a byte, and others at random
+	parts := testkit.Cases(4, 12, 40) // nothing, all but one byte, and random parts
 	for at, finished := 0, false; !finished; at++ {
 		for part := range uint64(parts) {
 			d := disktest.New()
@@ -238,7 +237,7 @@ func TestACrashAnywhereLosesNothingAndRepeatsOnlyWhatWasNotRecorded(t *testing.T
 				}
 				assert.True(t, json.Valid(l.Document))
 			}
-			// Two in a round: a crash repeats no more than that.
+			// Replay runs two at a time, so a crash repeats at most two.
 			repeated := 0
 			for _, v := range versions {
 				if slices.Contains(s.delivered, v) {

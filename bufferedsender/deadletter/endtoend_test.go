@@ -58,7 +58,7 @@ func senderOf[T any](w *world, opts bufferedsender.Options[T]) *bufferedsender.B
 	return sender
 }
 
-// addField changes the index so that it takes what it has refused.
+// addField adds the missing field to the index.
 func (w *world) addField(field models.SearchField) {
 	w.t.Helper()
 	indexes, err := search.NewIndexClientWithKey(w.srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey),
@@ -71,7 +71,7 @@ func (w *world) addField(field models.SearchField) {
 	require.NoError(w.t, err)
 }
 
-// refuseAll makes the service refuse every document, until SetFaults(nil).
+// refuseAll makes the service refuse every document until SetFaults(nil).
 func (w *world) refuseAll() {
 	w.srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
 		Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{{Status: 400}},
@@ -94,7 +94,7 @@ func TestPoisonAmongAThousandIsOneLetterAndReplayAfterTheFixEmptiesIt(t *testing
 	for i := range 1000 {
 		d := models.Document{"id": fmt.Sprint(i), "name": fmt.Sprint("Hotel ", i)}
 		if i == 500 {
-			d["stars"] = 5 // which the index does not know
+			d["stars"] = 5 // a field that the index lacks
 		}
 		require.NoError(t, sender.UploadDocuments(t.Context(), d))
 	}
@@ -117,7 +117,7 @@ func TestPoisonAmongAThousandIsOneLetterAndReplayAfterTheFixEmptiesIt(t *testing
 	assert.WithinRange(t, l.Last, l.First, time.Now())
 	assert.Equal(t, int64(1), sender.Stats().DeadLetters)
 
-	// Nothing is mended yet: the letter stays, once.
+	// The index still lacks the field: exactly one dead letter remains.
 	report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender.Raw(), nil)
 	require.NoError(t, err)
 	require.Equal(t, deadletter.Report{Sent: 1, Failed: 1}, report)
@@ -143,8 +143,7 @@ func TestPoisonAmongAThousandIsOneLetterAndReplayAfterTheFixEmptiesIt(t *testing
 	require.NoError(t, sender.Close(t.Context()), "the first Replay has reported its failure")
 }
 
-// Close gives actions up when its context ends. They are letters, and the next
-// run sends them.
+// When its context ends, Close writes unsent actions as dead letters. The next run sends them.
 func TestWhatCloseGivesUpIsReplayedByTheNextRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -181,8 +180,8 @@ func TestWhatCloseGivesUpIsReplayedByTheNextRun(t *testing.T) {
 	})
 }
 
-// A Replay that is abandoned while its request is under way: the sender goes on,
-// and what then fails is the letter that is there already.
+// Replay is abandoned while its request is in flight. The sender continues, and its later failure belongs to the
+// existing dead letter.
 func TestAnAbandonedReplayLeavesOneLetterWhateverItsRequestDoes(t *testing.T) {
 	for name, applied := range map[string]bool{"applied": true, "refused": false} {
 		t.Run(name, func(t *testing.T) {
@@ -215,7 +214,7 @@ func TestAnAbandonedReplayLeavesOneLetterWhateverItsRequestDoes(t *testing.T) {
 	}
 }
 
-// The letters of a key, and what the application sends of it meanwhile.
+// The application sends documents of the key between its dead letters.
 func TestLettersOfAKeyReachTheIndexInTheirOrder(t *testing.T) {
 	w := newWorld(t)
 	w.refuseAll()
@@ -251,7 +250,7 @@ func TestLettersOfAKeyReachTheIndexInTheirOrder(t *testing.T) {
 	require.NoError(t, sender.Close(t.Context()))
 }
 
-// A sender that folds makes one action of several, and one letter of it.
+// A sender folds several actions into one, which becomes one dead letter.
 func TestFoldedActionsAreOneLetter(t *testing.T) {
 	w := newWorld(t)
 	w.addField(models.SearchField{Name: "stars", Type: models.DataTypeInt32})
@@ -274,9 +273,8 @@ func TestFoldedActionsAreOneLetter(t *testing.T) {
 	require.NoError(t, sender.Close(t.Context()))
 }
 
-// A letter under way again is folded with what the program says of the same
-// key, and both are refused. What the program has said is not in the old letter.
-// Each is one letter, however often they fail.
+// A dead letter in flight is folded with a new action of its key, and the result is refused. The new action is not in
+// the old dead letter, so each keeps its own, however often they fail.
 func TestALetterThatIsFoldedWithSomethingNewLosesNeither(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -287,7 +285,7 @@ func TestALetterThatIsFoldedWithSomethingNewLosesNeither(t *testing.T) {
 		require.Error(t, sender.Flush(t.Context(), nil))
 
 		go func() {
-			time.Sleep(time.Second) // the letter waits in the sender for others
+			time.Sleep(time.Second) // the replayed action waits in the sender
 			assert.NoError(t, sender.MergeOrUploadDocuments(t.Context(), models.Document{"id": "a", "stars": 3}))
 		}()
 		for range 3 {
@@ -312,8 +310,8 @@ func TestALetterThatIsFoldedWithSomethingNewLosesNeither(t *testing.T) {
 	})
 }
 
-// Letters that are still bad are answered, however many they are: that the index may be the
-// cause is no reason to wait for it.
+// Dead letters that are still bad all get an outcome. Many refusals suggest that the index is the cause, but Replay
+// does not wait for it.
 func TestReplayOfLettersThatAreStillBadEndsAndSaysWhy(t *testing.T) {
 	for _, status := range []int{400, 429} {
 		for _, n := range []int{5, 200, 2500} {
@@ -376,7 +374,7 @@ func TestReplayOfLettersThatAreStillBadEndsAndSaysWhy(t *testing.T) {
 	}
 }
 
-// So are letters with a property that the index lacks, which the sender holds apart.
+// The same for dead letters with a property that the index lacks, which the sender sets apart.
 func TestReplayOfLettersWithAPropertyThatTheIndexLacksEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 200
@@ -400,7 +398,7 @@ func TestReplayOfLettersWithAPropertyThatTheIndexLacksEnds(t *testing.T) {
 	})
 }
 
-// What the program has written since the letter was, with a newer version, stays.
+// A newer version that the program has written since must stay.
 func TestALetterIsNotPutOverANewerVersionThatTheSenderHasApplied(t *testing.T) {
 	w := newWorld(t)
 	w.addField(models.SearchField{Name: "v", Type: models.DataTypeInt64})

@@ -18,14 +18,13 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Hotel is what the examples index.
+// Hotel is the document type of the examples.
 type Hotel struct {
 	ID     string `json:"id" search:"key"`
 	Rating int    `json:"rating"`
 }
 
-// hotels returns an emulated service with an index of hotels, and a client for
-// it.
+// hotels returns an emulated service with an index of hotels, and its client.
 func hotels() (*searchtest.Server, *search.Client) {
 	srv := searchtest.NewServer(nil)
 	must(srv.CreateIndex(`{"name":"hotels","fields":[
@@ -43,8 +42,8 @@ func must(err error) {
 	}
 }
 
-// temporary returns a directory for an example. A program has a fixed one:
-// letters are for the next run, too.
+// temporary returns a directory for an example. A program uses a fixed one, because the next run needs its dead
+// letters.
 func temporary() (dir string, remove func()) {
 	dir, err := os.MkdirTemp("", "letters")
 	must(err)
@@ -59,7 +58,7 @@ func refuse(srv *searchtest.Server, key, message string) {
 	}}})
 }
 
-// someLetters returns a File with letters about the hotels 1, 2 and 3.
+// someLetters returns a File with dead letters about the hotels 1, 2 and 3.
 func someLetters(dir string, opts *deadletter.FileOptions) *deadletter.File {
 	letters, err := deadletter.Open(dir, opts)
 	must(err)
@@ -74,7 +73,7 @@ func someLetters(dir string, opts *deadletter.FileOptions) *deadletter.File {
 	return letters
 }
 
-// What the service refuses is kept on the disk.
+// Refused documents are kept on disk.
 func ExampleOpen() {
 	srv, client := hotels()
 	refuse(srv, "2", "The rating is not allowed.")
@@ -113,10 +112,10 @@ func ExampleOpen() {
 func ExampleRead() {
 	dir, remove := temporary()
 	defer remove()
-	defer someLetters(dir, nil).Close() // who has it does not matter to Read
+	defer someLetters(dir, nil).Close() // Read does not need the lock
 
 	for letter, err := range deadletter.Read(os.DirFS(dir)) {
-		if err != nil { // about one line or one file; the next letters follow
+		if err != nil { // about one line or one file; Read continues
 			fmt.Println(err)
 			continue
 		}
@@ -128,8 +127,7 @@ func ExampleRead() {
 	// 3 The rating is not allowed.
 }
 
-// After the index was changed so that it takes what it had refused, the letters
-// are sent again.
+// After the index was changed to accept the documents, their dead letters are sent again.
 func ExampleReplay() {
 	_, client := hotels()
 	ctx := context.Background()
@@ -138,7 +136,7 @@ func ExampleReplay() {
 	letters := someLetters(dir, nil)
 	defer letters.Close()
 
-	// The letters go through as they are, whatever the type of the sender.
+	// Dead letters are sent unchanged, whatever the document type of the sender.
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{DeadLetters: letters})
 	if err != nil {
 		fmt.Println(err)
@@ -153,9 +151,8 @@ func ExampleReplay() {
 	// {Sent:3 Delivered:3 Failed:0 Skipped:0 OtherIndexes:0 Outdated:0} <nil>
 }
 
-// The documents are at fault: they are mended on their way. The same function
-// could read them again from where they came from, which is right also if they
-// have changed meanwhile, or were redacted.
+// Faulty documents are corrected during the replay. The function could also read them from their source, which is
+// right if they have changed since, or were redacted.
 func ExampleReplay_document() {
 	srv, client := hotels()
 	ctx := context.Background()
@@ -188,7 +185,7 @@ func ExampleReplay_document() {
 	// {"id":"3","rating":5}
 }
 
-// A letter that is refused again stays, once, with the newer reason.
+// A dead letter that is refused again stays once, with the newer reason.
 func ExampleRefusedError() {
 	srv, client := hotels()
 	refuse(srv, "2", "There is no such hotel.")
@@ -225,7 +222,7 @@ func ExampleRefusedError() {
 	// 2 2 There is no such hotel. <nil>
 }
 
-// Nobody will send these again.
+// Drop dead letters that should not be sent.
 func ExampleFile_Discard() {
 	dir, remove := temporary()
 	defer remove()
@@ -245,7 +242,7 @@ func ExampleFile_Discard() {
 	// 3 <nil>
 }
 
-// Programs write letters too: about documents that a sender did not accept.
+// A program can write dead letters itself, for documents that a sender did not accept.
 func ExampleFile_Write() {
 	dir, remove := temporary()
 	defer remove()
@@ -299,8 +296,7 @@ func ExampleFile_Close() {
 	// <nil>
 }
 
-// closeSoon closes a sender with a deadline of its own: the context of the program
-// may have ended.
+// closeSoon closes a sender with its own deadline, because the program's context may have ended.
 func closeSoon[T any](sender *bufferedsender.BufferedSender[T]) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

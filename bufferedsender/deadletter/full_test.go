@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// fill makes a disk full until as many files of letters have been removed.
+// fill keeps a disk full until this many files of dead letters have been removed.
 func fill(d *disktest.Disk, removals int) {
 	d.Fail = func(op, name string) error {
 		switch {
@@ -53,8 +53,8 @@ func TestReplayAndDiscardMakeRoomOnAFullDisk(t *testing.T) {
 	}
 }
 
-// What can neither be recorded nor removed is still there, and what is behind it of its key waits:
-// sent again it would be put over it.
+// A delivered dead letter that can be neither recorded nor removed is sent again. Later ones of its key wait, or the
+// repeat would overwrite them.
 func TestADiskThatStaysFullRepeatsLettersInTheirOrder(t *testing.T) {
 	d, f := filled(t, &FileOptions{maxFileBytes: 900}, letterOf("a", 1), letterOf("b", 2), letterOf("c", 3), letterOf("a", 4), letterOf("d", 5))
 	require.Len(t, d.Files(), 2)

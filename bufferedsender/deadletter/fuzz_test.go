@@ -10,9 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// FuzzRead reads any two files as letters and journal. What Read finds must be
-// the same after Open has mended them, and after a walk has rewritten them; it
-// must not depend on where the reads are cut.
+// FuzzRead reads any two files as dead letters and journal. The result of Read must not change when Open repairs the
+// files, when a replay rewrites them, or when the input is split elsewhere.
 func FuzzRead(f *testing.F) {
 	one, two, three := lineOf(1), lineOf(2), lineOf(3)
 	f.Add([]byte(one+two+three), []byte(`{"done":[2]}`+"\n"))
@@ -51,8 +50,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// sameLetters compares by what is in the files: a document that somebody has
-// written with blanks loses them when it is rewritten.
+// sameLetters compares the stored form, because a rewrite compacts documents with blanks.
 func sameLetters(t *testing.T, a, b []Letter) bool {
 	t.Helper()
 	x, err := json.Marshal(a)
@@ -66,7 +64,7 @@ func sameLetters(t *testing.T, a, b []Letter) bool {
 	return bytes.Equal(x, y)
 }
 
-// FuzzLines compares with a reader that has everything in memory.
+// FuzzLines compares with a reader that keeps everything in memory.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\n\nbcd\ne"), 3)
 	f.Add([]byte("\n"), 1)

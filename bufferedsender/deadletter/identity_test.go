@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// known is a sender that says what it writes to.
+// known is a sender that identifies its index.
 type known struct {
 	*service
 	info models.SenderInfo
@@ -46,8 +46,8 @@ func TestReplaySendsALetterToNoOtherIndexThanItsOwn(t *testing.T) {
 	require.Equal(t, []int{2}, versionsOf(readAll(t, d)))
 }
 
-// Whichever bit of a file has flipped, no letter is another one than was written, none is brought back or lost but the
-// one that the bit is in, and a walk keeps what is damaged.
+// A flipped bit never changes, restores or removes another dead letter than the one that contains it, and a replay
+// keeps the damaged one.
 func TestAFlippedBitIsNeverReplayed(t *testing.T) {
 	one, two := lineOf(1), lineOf(2)
 	journal := string(stamped(nil, "{", []byte(`"done":[1]}`))) + "\n"
@@ -72,7 +72,7 @@ func TestAFlippedBitIsNeverReplayed(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, texts[string(text)], "bit %d made %s", bit, text)
 		}
-		if bit < 8*(len(one)-1) { // the line feed is the end of two lines
+		if bit < 8*(len(one)-1) { // the newline ends two lines
 			require.Contains(t, versionsOf(letters), 2)
 			require.Len(t, errs, 1, "bit %d", bit)
 		}
@@ -135,7 +135,7 @@ func TestAnOlderVersionIsNotPutOverANewerOne(t *testing.T) {
 	require.Empty(t, readAll(t, d))
 }
 
-// two Replays at once: one has the File, the other is told so and does nothing.
+// Of two concurrent Replays one has the File; the other returns an error and does nothing.
 func TestTwoReplaysAtOnceSendALetterOnce(t *testing.T) {
 	d, f := filled(t, nil, lettersOf(1, 10)...)
 	inside := &service{}

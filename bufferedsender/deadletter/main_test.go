@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// The test binary is also the other process of the tests that need one.
+// The test binary also runs as the second process of some tests.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(otherProcessDir); dir != "" {
 		os.Exit(otherProcess(dir))

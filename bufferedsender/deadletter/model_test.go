@@ -13,9 +13,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// TestModel writes, rotates, replays, discards, fails and crashes at random, and
-// compares with a list of what must be there. The service keeps the version that
-// it has applied last; no key may ever go back.
+// TestModel writes, rotates, replays, discards, fails and crashes at random, and compares with a list of the expected
+// dead letters. The service keeps the last applied version; no key may go back.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := newModel(rt)
@@ -45,10 +44,10 @@ type item struct {
 	v       int
 	key     string
 	is      presence
-	reasons []string // what its message may be
+	reasons []string // possible messages
 }
 
-// flight is an action whose outcome Replay did not wait for.
+// flight is an action that Replay did not wait for.
 type flight struct {
 	it  *item
 	tag any
@@ -63,7 +62,7 @@ type model struct {
 	applied map[string]int // version by key
 	flights []flight
 	reason  int
-	broken  bool // a disk change of the present operation has failed
+	broken  bool // a disk change of the current operation has failed
 }
 
 func newModel(rt *rapid.T) *model {
@@ -81,8 +80,7 @@ func (m *model) open() {
 	m.f = f
 }
 
-// failing lets the disk fail once in this operation, perhaps. certain is what is
-// true if it did not.
+// failing may let the disk fail once during the operation. certain is the state if it did not fail.
 func (m *model) failing(rt *rapid.T, operation func()) (certain bool) {
 	m.broken = false
 	if at := rapid.IntRange(-8, 12).Draw(rt, "disk fails at change"); at >= 0 {
@@ -131,7 +129,7 @@ func (m *model) newReason() string {
 
 func (m *model) item(v int) *item { return m.items[v-1] }
 
-// apply is what the service does with an action.
+// apply applies an action in the service.
 func (m *model) apply(it *item) {
 	if last := m.applied[it.key]; it.v < last {
 		m.rt.Fatalf("version %d of key %s is applied after %d", it.v, it.key, last)
@@ -144,8 +142,7 @@ func (m *model) apply(it *item) {
 	m.applied[it.key] = it.v
 }
 
-// land settles what is still under way for a key, as a sender does before it
-// sends the next action of it.
+// land settles the action in flight of a key, as a sender does before it sends the next one.
 func (m *model) land(rt *rapid.T, key string) {
 	var rest []flight
 	for _, fl := range m.flights {
@@ -294,7 +291,7 @@ func (m *model) crash(rt *rapid.T) {
 	}
 }
 
-// kill ends the process: the disk has everything still, durable or not.
+// kill ends the process; the disk keeps everything, synced or not.
 func (m *model) kill(*rapid.T) {
 	m.flights = nil
 	m.open()
@@ -336,7 +333,7 @@ func (m *model) check(rt *rapid.T) {
 	}
 }
 
-// drain replays everything through a service that takes it.
+// drain replays everything through a service that accepts it.
 func (m *model) drain() {
 	for _, key := range []string{"a", "b", "c"} {
 		m.land(m.rt, key)
@@ -358,7 +355,7 @@ func (m *model) drain() {
 	if s := m.f.Stats(); s.Files != 0 || s.Bytes != 0 {
 		m.rt.Fatalf("after everything was delivered: %+v", s)
 	}
-	m.reopen(m.rt) // which removes what a failure has left
+	m.reopen(m.rt) // removes the remains of a failure
 	if files := m.d.Files(); len(files) != 0 {
 		m.rt.Fatalf("after everything was delivered there are still %v", files)
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// otherProcessDir names the directory in which the test binary, run as another
-// process, writes letters until it is killed.
+// otherProcessDir is the environment variable with the directory in which the test binary, run as another process,
+// writes dead letters until it is killed.
 const otherProcessDir = "DEADLETTER_TEST_DIR"
 
-// otherProcess says on standard output what was reported to it about each letter.
+// otherProcess prints the result of each Write.
 func otherProcess(dir string) int {
 	f, err := Open(dir, &FileOptions{maxFileBytes: 2000})
 	if err != nil {
@@ -38,7 +38,7 @@ func otherProcess(dir string) int {
 type writer struct {
 	cmd  *exec.Cmd
 	out  *bufio.Scanner
-	last int // version that it has said is kept
+	last int // last version that it reported as kept
 }
 
 func startWriter(t *testing.T, dir string) *writer {
@@ -56,7 +56,7 @@ func startWriter(t *testing.T, dir string) *writer {
 	return w
 }
 
-// next waits until another letter is kept.
+// next waits until another dead letter is kept.
 func (w *writer) next(t *testing.T) bool {
 	t.Helper()
 	if !w.out.Scan() {
@@ -82,7 +82,7 @@ func TestAKilledProcessLosesNoLetterAndFreesTheLock(t *testing.T) {
 	for kills := range 5 {
 		dir := t.TempDir()
 		w := startWriter(t, dir)
-		for range 1 + 40*kills { // let it get to different places
+		for range 1 + 40*kills { // kills at different positions
 			require.True(t, w.next(t), "the other process has ended")
 		}
 		_, err := Open(dir, nil)

@@ -15,7 +15,7 @@ func TestAReadThatFailsDuringOpenIsAnErrorAndLosesNothing(t *testing.T) {
 	require.NoError(t, f.Close())
 	before := readAll(t, d)
 	require.Len(t, before, 10)
-	for name, content := range d.Files() { // torn by a crash: Open mends it
+	for name, content := range d.Files() { // truncated by a crash: Open repairs it
 		d.Put(name, content[:len(content)-1])
 	}
 	options := (*FileOptions)(nil).withDefaults()

@@ -23,7 +23,7 @@ func anyJSON(depth int) *rapid.Generator[any] {
 		rapid.MapOfN(rapid.StringMatching("[a-c]{1,2}"), anyJSON(depth-1), 0, 3).AsAny())
 }
 
-// Whatever was sent is read again byte for byte, however strings were escaped.
+// The document is read back byte for byte, whatever the escapes in its strings.
 func TestADocumentSurvivesALetterByteForByte(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var document bytes.Buffer

@@ -25,8 +25,7 @@ type hotel struct {
 	Name string `json:"name"`
 }
 
-// A letter that is refused again is the letter that was there, and is delivered
-// once the fault is gone.
+// A dead letter that is refused again stays, and is delivered once the fault is repaired.
 func TestLettersThatAreRefusedAgainStayOnceUntilTheyAreDelivered(t *testing.T) {
 	for _, redact := range []bool{false, true} {
 		t.Run(fmt.Sprintf("redacted: %t", redact), func(t *testing.T) {
@@ -79,8 +78,7 @@ func TestLettersThatAreRefusedAgainStayOnceUntilTheyAreDelivered(t *testing.T) {
 	}
 }
 
-// What Documents.Encode has written is sent again as it was, through a sender that
-// writes such documents and through one that knows nothing of them.
+// Documents written by Documents.Encode are replayed unchanged, with and without that encoder.
 func TestWhatAnEncoderHasWrittenIsReplayedByteForByte(t *testing.T) {
 	const document = `{"name":"\u003cb\u003e \u0026 \/ \ud83c\udfe8","id":"\u0061","name@odata.type":"Edm.String"}`
 	w := newWorld(t)
@@ -110,7 +108,7 @@ func TestWhatAnEncoderHasWrittenIsReplayedByteForByte(t *testing.T) {
 	require.NoError(t, other.Close(t.Context()))
 }
 
-// A document that cannot be sent keeps no other letter back, however many there are.
+// Any number of invalid documents delays no other dead letter.
 func TestDocumentsThatAreNoneStayAndTheOthersAreReplayed(t *testing.T) {
 	w := newWorld(t)
 	for i := range 30 {
@@ -140,7 +138,7 @@ func TestDocumentsThatAreNoneStayAndTheOthersAreReplayed(t *testing.T) {
 	require.NoError(t, sender.Close(t.Context()))
 }
 
-// A mended document with another key would be out of the order of both keys.
+// A corrected document with another key would break the order of both keys.
 func TestADocumentWithAnotherKeyThanItsLetterIsNotSent(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, w.f.Write(t.Context(), []deadletter.Letter{{
@@ -158,7 +156,7 @@ func TestADocumentWithAnotherKeyThanItsLetterIsNotSent(t *testing.T) {
 	require.NoError(t, sender.Close(t.Context()))
 }
 
-// redact makes the File of the world one that keeps no documents.
+// redact replaces the File of the world by one that keeps no documents.
 func (w *world) redact(t *testing.T) {
 	t.Helper()
 	require.NoError(t, w.f.Close())
@@ -168,7 +166,7 @@ func (w *world) redact(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
 }
 
-// wire is the way to the service. It keeps what was sent.
+// wire is a transport that records requests.
 type wire struct {
 	srv *searchtest.Server
 

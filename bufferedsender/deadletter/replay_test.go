@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// filled returns a File on a disk in memory with letters in it.
+// filled returns a File with dead letters on a disk in memory.
 func filled(t testing.TB, opts *FileOptions, letters ...Letter) (*disktest.Disk, *File) {
 	t.Helper()
 	d := disktest.New()
@@ -28,7 +28,7 @@ func filled(t testing.TB, opts *FileOptions, letters ...Letter) (*disktest.Disk,
 	return d, f
 }
 
-// kept collects what Replay says of the letters that stay.
+// kept collects the errors of Replay for dead letters that stay.
 type kept map[int]error
 
 func (k kept) note(l Letter, why error) { k[versionOf(l)] = why }
@@ -50,7 +50,7 @@ func TestReplayEmptiesWhatIsDelivered(t *testing.T) {
 	require.Zero(t, report)
 }
 
-// What says nothing does not replace what says something.
+// A result without a reason must not replace a reason.
 func TestALetterThatIsGivenUpWithoutAnAnswerKeepsItsReason(t *testing.T) {
 	for name, sink := range map[string]func(f *File, l Letter) error{
 		"the sender was closed": func(f *File, l Letter) error {
@@ -78,8 +78,7 @@ func TestALetterThatIsGivenUpWithoutAnAnswerKeepsItsReason(t *testing.T) {
 	}
 }
 
-// Whoever the sender tells of its failures, there is one letter afterwards, in
-// its old place, with the newer reason.
+// Whichever sink the sender uses, one dead letter remains, in its old position and with the newer reason.
 func TestALetterThatIsRefusedAgainStaysOnceWithTheNewerReason(t *testing.T) {
 	for name, sameSink := range map[string]bool{"the sender has the File as its sink": true, "it has none": false} {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +200,7 @@ func TestALetterThatStaysHoldsThoseBehindItOfItsKey(t *testing.T) {
 	}
 }
 
-// It may have to be fetched.
+// The document may have to be fetched.
 func TestTheDocumentOfALetterThatIsHeldIsNotAskedFor(t *testing.T) {
 	_, f := filled(t, nil, letterOf("a", 1), letterOf("a", 2), letterOf("b", 3), letterOf("a", 4))
 	var asked []int
@@ -253,7 +252,7 @@ func TestRedactedLettersAreReportedAndStayUnlessTheirDocumentIsRead(t *testing.T
 	require.Empty(t, d.Files())
 }
 
-// The key is all of a delete that is sent.
+// A delete needs only its key.
 func TestARedactedDeleteIsSentWithoutADocument(t *testing.T) {
 	deleted := letterOf("a", 1)
 	deleted.Action = models.ActionTypeDelete
@@ -267,8 +266,7 @@ func TestARedactedDeleteIsSentWithoutADocument(t *testing.T) {
 	require.Equal(t, Report{Sent: 1, Delivered: 1}, report)
 }
 
-// A document that is mended, or fetched, may be written with blanks; the letter
-// about it has none.
+// A corrected or fetched document may contain blanks, which the stored one does not.
 func TestALetterIsRecognisedHoweverItsDocumentIsSpaced(t *testing.T) {
 	for _, document := range []string{`{"id":"k","v":1}`, " {\n\t\"id\": \"k\",\r\n \"v\" : 1 }\n", "{ }"} {
 		for _, written := range []string{document, strings.TrimSpace(document), string(compact(json.RawMessage(document)))} {
@@ -331,8 +329,7 @@ func TestLettersThatComeInMeanwhileAreLeftForTheNextReplay(t *testing.T) {
 	require.Equal(t, []int{3}, versionsOf(readAll(t, d)))
 }
 
-// The sender goes on without Replay when its context ends. What it then tells
-// the sink is about letters that are there.
+// The sender continues after Replay's context has ended. Its later failures belong to existing dead letters.
 func TestAnActionThatFailsAfterReplayHasReturnedMakesNoSecondLetter(t *testing.T) {
 	d, f := filled(t, nil, lettersOf(1, 4)...)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -396,7 +393,7 @@ func TestReplayEndsWithItsContextAndLosesNothing(t *testing.T) {
 	calls := 0
 	report, err := Replay(ctx, f, testIndex, sender(func(c context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
 		if calls++; calls == 2 {
-			cancel(cause) // while this call succeeds all the same
+			cancel(cause) // this call succeeds anyway
 		}
 		return service.AddAndWait(c, actions)
 	}), &ReplayOptions{maxActions: 2})
@@ -412,7 +409,7 @@ func TestReplayEndsWithItsContextAndLosesNothing(t *testing.T) {
 	require.Equal(t, []int{5}, versionsOf(readAll(t, d)))
 }
 
-// A sender that accepts no more than what is before a bad document.
+// accepting returns a sender that accepts only the documents before a bad one.
 func accepting(service *service, bad func(v int) bool, why error) sender {
 	return func(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
 		for i, a := range actions {

@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// failOn lets a disk fail when it does op with a file whose name ends in suffix.
+// failOn lets a disk fail at op on files whose names end in suffix.
 func failOn(d *disktest.Disk, op, suffix string) {
 	d.Fail = func(o, name string) error {
 		if o == op && strings.HasSuffix(name, suffix) {
@@ -46,7 +46,7 @@ func TestAReasonThatComesDuringARewriteIsKept(t *testing.T) {
 					d.Fail = nil
 					late := letterOf("k2", 2)
 					late.Message, late.Tag = "late", tag
-					go func() { // behind a rename there is the lock of the File
+					go func() { // after the rename Discard waits for the File's lock
 						defer close(notified)
 						assert.NoError(t, f.Write(t.Context(), []Letter{late}))
 					}()
@@ -73,8 +73,7 @@ func TestAReasonThatComesDuringARewriteIsKept(t *testing.T) {
 	}
 }
 
-// The process crashes when the removal of a file is not durable yet, then the
-// machine does.
+// First the process crashes while the removal of a file is not synced, then the machine.
 func TestOpenDoesNotForgetWhatTheDiskMayBringBack(t *testing.T) {
 	d, f := filled(t, nil, lettersOf(1, 1)...)
 	d.Fail = func(op, name string) error {
@@ -97,8 +96,8 @@ func TestOpenDoesNotForgetWhatTheDiskMayBringBack(t *testing.T) {
 	require.Empty(t, readAll(t, d))
 }
 
-// An entry whose sync has failed can be read, and a crash can undo it. Nothing
-// may be sent because of it, or the letter that comes back would come after it.
+// An entry whose sync failed is readable, but a crash can undo it. If a later dead letter were sent because of it,
+// the restored one would be sent after it.
 func TestAnEntryThatMayBeLostIsNotBelieved(t *testing.T) {
 	for _, failing := range []string{"sync", "sync names"} {
 		t.Run(failing, func(t *testing.T) {

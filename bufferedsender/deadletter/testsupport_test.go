@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// doc is what most letters hold. V tells letters of one key apart.
+// doc is the document of most dead letters. V distinguishes those of one key.
 type doc struct {
 	ID string `json:"id"`
 	V  int    `json:"v"`
@@ -27,7 +27,7 @@ const testIndex = "hotels"
 
 var testTime = time.Date(2026, 11, 21, 12, 4, 27, 123456789, time.UTC)
 
-// letterOf returns a letter about version v of a key.
+// letterOf returns a dead letter about version v of a key.
 func letterOf(key string, v int) Letter {
 	return Letter{
 		Index: testIndex, Key: key, Action: models.ActionTypeUpload,
@@ -37,7 +37,7 @@ func letterOf(key string, v int) Letter {
 	}
 }
 
-// lettersOf returns n letters of different keys, versions from.
+// lettersOf returns n dead letters of different keys, versions from.
 func lettersOf(from, n int) []Letter {
 	all := make([]Letter, n)
 	for i := range all {
@@ -73,7 +73,7 @@ func openDir(t testing.TB, dir string, opts *FileOptions) *File {
 	return f
 }
 
-// readAll returns what Read returns, which must have no errors.
+// readAll returns the result of Read, which must have no errors.
 func readAll(t testing.TB, dir fs.FS) []Letter {
 	t.Helper()
 	letters, errs := read(dir)
@@ -100,7 +100,7 @@ func versionsOf(letters []Letter) []int {
 	return versions
 }
 
-// namesIn returns the names of the files in a directory, less the locks.
+// namesIn returns the names of the files in a directory, without locks.
 func namesIn(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -123,8 +123,8 @@ func (s sender) AddAndWait(ctx context.Context, actions []models.RawAction) ([]m
 
 var errSomeFailed = errors.New("some failed")
 
-// service is a sender whose service refuses the versions in refused. Like a real
-// sender it tells sink of these, before it returns.
+// service is a sender whose service refuses the versions in refused. Like a real sender it writes them to sink before
+// it returns.
 type service struct {
 	refused map[int]bool
 	message string

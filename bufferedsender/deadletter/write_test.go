@@ -53,7 +53,7 @@ func TestLettersAreOneReadableLineEach(t *testing.T) {
 
 func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // which has no such modes
+		return // has no such modes
 	}
 	dir := filepath.Join(t.TempDir(), "new", "letters")
 	f := openDir(t, dir, nil)
@@ -190,7 +190,7 @@ func TestALetterThatCannotBeWrittenDoesNotKeepTheOthersOut(t *testing.T) {
 	require.Equal(t, []int{1, 4}, versionsOf(readAll(t, d)))
 }
 
-// Whatever fails once, the next Write works, and leaves no litter.
+// After any single failure the next Write works, and no unused file remains.
 func TestAWriteThatFailedDoesNotHarmTheNext(t *testing.T) {
 	for _, op := range []string{"create", "write", "sync", "sync names"} {
 		for _, before := range []int{0, 1} {
@@ -199,7 +199,7 @@ func TestAWriteThatFailedDoesNotHarmTheNext(t *testing.T) {
 				f := openDisk(t, d, nil)
 				require.NoError(t, f.Write(t.Context(), lettersOf(1, before)))
 				if op == "create" || op == "sync names" {
-					f = openDisk(t, d, nil) // which begins a file of its own
+					f = openDisk(t, d, nil) // starts a new file
 				}
 				written := f.Stats().Written
 				want := versionsOf(lettersOf(1, before))

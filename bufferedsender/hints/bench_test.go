@@ -36,7 +36,7 @@ func BenchmarkTakeAndDoneOfAThousand(b *testing.B) {
 	}
 }
 
-// BenchmarkSnapshotOfAMillion is how long Add waits at the most.
+// BenchmarkSnapshotOfAMillion measures the longest wait of Add.
 func BenchmarkSnapshotOfAMillion(b *testing.B) {
 	s := memory(0)
 	_ = s.Add("hotels", keysOf(0, 1_000_000)...)

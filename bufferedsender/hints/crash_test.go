@@ -50,7 +50,7 @@ func one(o op, index, key string) func(f *operations) {
 	return func(f *operations) { f.add(o, index, key) }
 }
 
-// openFile opens what is on a disk. damage is nil if there is none.
+// openFile opens the file on a disk. damage is nil if it is intact.
 func openFile(t testing.TB, d *disktest.Disk) (_ *Set, damage *journal.Damage, err error) {
 	t.Helper()
 	s := new(Set)
@@ -146,7 +146,7 @@ func TestDamageOfAnyByteIsNoticedUnlessItCouldBeACrash(t *testing.T) {
 		spoiled[at] ^= 0x55
 		d.Put(fileName, string(spoiled))
 		s, damage, err := openFile(t, d)
-		if at >= ends[1] { // it looks torn
+		if at >= ends[1] { // it looks truncated
 			require.Nil(t, damage, "byte %d", at)
 			require.Equal(t, map[string][]string{"hotels": {"a", "b", "c"}}, content(s))
 			continue
@@ -176,7 +176,7 @@ func TestAMissingFrameIsDamage(t *testing.T) {
 	require.Equal(t, int64(len(whole)), damage.Offset)
 }
 
-// Keys of zeros and ones look like the headers of frames at every byte.
+// Keys of zeros and ones look like frame headers at every byte.
 func TestASearchThatWouldTakeTooLongIsDamage(t *testing.T) {
 	whole, ends := fileOf(nil)
 	d := disktest.New()
@@ -186,7 +186,7 @@ func TestASearchThatWouldTakeTooLongIsDamage(t *testing.T) {
 	require.Equal(t, int64(ends[0]), damage.Offset)
 }
 
-// scenario adds, takes and finishes, and notes what was durable, and what may be.
+// scenario adds, takes and finishes keys, and records which states were synced or may be on disk.
 type scenario struct {
 	durable  map[string][]string
 	maybe    []map[string][]string
@@ -222,7 +222,7 @@ func (c *scenario) run(t *testing.T, d *disktest.Disk) {
 	if !sync() {
 		return
 	}
-	// Enough for a rewrite: names of three letters, and keys that come and go.
+	// Enough for a rewrite: names of three characters, and keys that come and go.
 	for range 90 {
 		add(t, s, "other", strings.Repeat("x", journal.MaxKey))
 		s.Done(s.Take("other", 1))
@@ -241,7 +241,7 @@ func assertEverything(t *testing.T, s *Set, index string) {
 	require.NoError(t, s.AddEverything(index))
 }
 
-// The disk dies at each of its changes in turn, and what was not durable survives in different parts.
+// The disk fails at each of its changes in turn, and different parts of the unsynced data survive.
 func TestACrashAnywhereLeavesWhatWasDurableOrWasBeingWritten(t *testing.T) {
 	parts := uint64(testkit.Cases(8, 40, 40))
 	for at, finished := 0, false; !finished; at++ {

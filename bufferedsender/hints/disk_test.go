@@ -17,13 +17,13 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// steered is a disk that can be told to fail or to hang.
+// steered is a disk that can fail or hang.
 type steered struct {
 	*disktest.Disk
 	mu    sync.Mutex
 	err   error
 	stuck chan struct{}
-	tries []time.Time // when it was used
+	tries []time.Time // times of use
 }
 
 func newSteered() *steered {
@@ -135,7 +135,7 @@ func TestADiskThatFailsTakesNothingFromMemoryAndIsTriedAgain(t *testing.T) {
 		add(t, s, "hotels", "b")
 		synctest.Wait()
 		require.ErrorIs(t, s.Stats().Err, syscall.ENOSPC)
-		for range 100 { // which must not put the next attempt off
+		for range 100 { // must not postpone the next attempt
 			time.Sleep(9 * time.Second)
 			add(t, s, "hotels", fmt.Sprint(time.Since(begin)))
 		}
@@ -329,7 +329,7 @@ func TestLessRoomThanLastTimeForgetsNothing(t *testing.T) {
 	require.Equal(t, map[string][]string{"hotels": {everythingMark}, "cities": keysOf(0, 5)}, content(s))
 }
 
-// The file is one of the version with names, marks and Forget, from before Options.MaxMemory.
+// The file was written by a version with names, marks and Forget, but without Options.MaxMemory.
 func TestAFileOfAFormerVersionIsReadAndWrittenAnew(t *testing.T) {
 	file, err := os.ReadFile("testdata/former/hints.log")
 	require.NoError(t, err)

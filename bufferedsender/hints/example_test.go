@@ -16,9 +16,9 @@ func must(err error) {
 	}
 }
 
-// What was given up in an outage is compared by the next process.
+// Documents given up in an outage are compared by the next process.
 func Example() {
-	folder, err := os.MkdirTemp("", "hints") // a program has a fixed one
+	folder, err := os.MkdirTemp("", "hints") // a program uses a fixed one
 	must(err)
 	defer os.RemoveAll(folder)
 	ctx := context.Background()
@@ -41,7 +41,7 @@ func Example() {
 	// left: map[]
 }
 
-// A batch is done in part, and the rest of it is taken again later.
+// A batch is partly done, and the rest is taken again later.
 func ExampleSet_Back() {
 	set := new(hints.Set) // without a file
 	must(set.Add("hotels", "17", "42", "99"))
@@ -55,7 +55,7 @@ func ExampleSet_Back() {
 	// [17]
 }
 
-// More keys than there is room for turn the index into one that must be compared whole.
+// If an index has more hints than memory allows, the whole index must be compared.
 func ExampleOptions() {
 	folder, err := os.MkdirTemp("", "hints")
 	must(err)
@@ -71,7 +71,7 @@ func ExampleOptions() {
 	// true []
 }
 
-// Where the file is damaged, or missing after all, keys of any index may be missing: all are compared whole.
+// A damaged or missing file may have lost keys of any index, so all indexes must be compared.
 func ExampleSet_AddEverything() {
 	folder, err := os.MkdirTemp("", "hints")
 	must(err)
@@ -94,7 +94,7 @@ func ExampleSet_AddEverything() {
 	// true
 }
 
-// A program that must know that a hint outlives the machine waits for the disk.
+// Sync waits for the disk, for programs that need hints to survive a crash of the machine.
 func ExampleSet_Sync() {
 	folder, err := os.MkdirTemp("", "hints")
 	must(err)

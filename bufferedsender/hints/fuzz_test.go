@@ -10,8 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
-// FuzzOpen opens any file. It is read or refused; what is read is the same after it was written anew, and
-// nothing of it is lost if something is added.
+// FuzzOpen opens any file. Open reads or refuses it; a rewrite does not change the content, and an addition loses
+// none of it.
 func FuzzOpen(f *testing.F) {
 	whole, ends := fileOf([]part{{name: "hotels", keys: [2][]string{{"a", "b"}}}, {name: "cities", all: true}},
 		adds("hotels", "c"), one(opDone, "hotels", "a"), one(opForget, "cities", ""), one(opEverything, "hotels", ""), one(opCompared, "hotels", ""))
@@ -23,7 +23,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) { openAny(t, content) })
 }
 
-// FuzzOperations has any operations in frames whose checksums are right.
+// FuzzOperations has any operations in frames with valid checksums.
 func FuzzOperations(f *testing.F) {
 	f.Add([]byte("n\x06hotelsa\x01aa\x01b"), []byte("n\x06hotelsd\x01afn\x00ec"))
 	f.Add([]byte("s"), []byte("a\x01a"))

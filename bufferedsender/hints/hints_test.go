@@ -176,7 +176,7 @@ func TestABoundThatIsNoneIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "MaxMemory: got -1")
 }
 
-// A million keys that are drained and added by the thousand must not take longer and longer.
+// Draining and adding a million keys by the thousand must not become slower.
 func TestManyKeysAreTakenInOrder(t *testing.T) {
 	s := memory(0)
 	const n = 20_000
@@ -204,7 +204,7 @@ func TestAKeyCostsWhatIsPromised(t *testing.T) {
 	before := heap()
 	s := memory(0)
 	for i := range n {
-		// A key that is a part of its document must not keep it.
+		// A key that is a substring of its document must not keep the document in memory.
 		whole := fmt.Sprintf("%036d", i) + document
 		add(t, s, "hotels", whole[:36])
 	}

@@ -12,8 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// TestModel adds, takes, finishes, fails, crashes and opens again at random, and compares
-// with plain lists of what must be there.
+// TestModel adds, takes, finishes, fails, crashes and reopens at random, and compares with plain lists.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &model{t: t, rt: rt, d: disktest.New(), may: []map[string][]string{{}}}
@@ -33,11 +32,11 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// modelIndex is an index, naively.
+// modelIndex is a naive model of one index.
 type modelIndex struct {
 	line  []string
 	taken map[string]int  // number of the batch
-	again map[string]bool // of those taken
+	again map[string]bool // added again while taken
 	all   bool
 	allBy int // number of the batch; 0: it waits
 }
@@ -57,14 +56,14 @@ type model struct {
 	indexes map[string]*modelIndex
 	batches []modelBatch
 	n       int
-	// What a crash may leave: what was durable last, and what attempts since then would have made durable.
+	// A crash leaves the last synced state, or one that a later attempt would have synced.
 	may []map[string][]string
 }
 
 func (m *model) open() {
 	s := openDisk(m.t, m.d, m.most)
 	m.s, m.batches, m.indexes = s, nil, map[string]*modelIndex{}
-	for name, x := range s.indexes { // their order is that of the file, in part
+	for name, x := range s.indexes { // the order follows the file only in part
 		i := m.index(name)
 		i.all, i.line = x.all, slices.Clone(x.line)
 	}
@@ -85,7 +84,7 @@ func (i *modelIndex) mark() {
 	*i = modelIndex{taken: map[string]int{}, again: map[string]bool{}, all: true}
 }
 
-// content is what there is, in the form of that of a Set.
+// content returns the model's state in the form of a Set's content.
 func (m *model) content() map[string][]string {
 	all := map[string][]string{}
 	for name, i := range m.indexes {
@@ -151,7 +150,7 @@ func (m *model) add(rt *rapid.T) {
 	m.bound()
 }
 
-// bound marks the index with the most keys, the first by name if there are several, until there is room.
+// bound marks the index with the most keys, the first by name among equals, until the rest fits.
 func (m *model) bound() {
 	bytes, worst, most := int64(0), "", 0
 	for name, i := range m.indexes {
@@ -203,7 +202,7 @@ func (m *model) settle(rt *rapid.T, done bool) {
 	if len(m.batches) == 0 {
 		return
 	}
-	b := rapid.SampledFrom(m.batches).Draw(rt, "batch") // perhaps once more
+	b := rapid.SampledFrom(m.batches).Draw(rt, "batch") // possibly for the second time
 	part := b.batch
 	if n := rapid.IntRange(0, len(part.Keys)).Draw(rt, "left out"); n > 0 {
 		part.Keys = part.Keys[n:]
@@ -266,8 +265,7 @@ func (m *model) crash(rt *rapid.T) {
 
 func (m *model) kill(*rapid.T) { m.reopen() }
 
-// reopen opens what there is on the disk. If the next thing is a crash, it may bring back what could have
-// been brought back before.
+// reopen opens the file on the disk. If a crash follows directly, the states possible before remain possible.
 func (m *model) reopen() {
 	m.open()
 	got := m.content()
@@ -276,7 +274,7 @@ func (m *model) reopen() {
 	}
 }
 
-// reopened is a content after a restart: keys behind a mark are in it.
+// reopened returns a content after a restart, where a mark covers the keys after it.
 func reopened(c map[string][]string) map[string][]string {
 	after := map[string][]string{}
 	for name, keys := range c {

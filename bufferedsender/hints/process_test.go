@@ -14,11 +14,11 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// otherProcessDir names the directory in which the test binary, run as another
-// process, adds keys until it is killed.
+// otherProcessDir is the environment variable with the directory in which the test binary, run as another process,
+// adds keys until it is killed.
 const otherProcessDir = "HINTS_TEST_DIR"
 
-// otherProcess says on standard output up to which key everything is durable.
+// otherProcess prints the last key up to which everything is synced.
 func otherProcess(dir string) int {
 	s, err := Open(dir, nil)
 	if err != nil {
@@ -61,7 +61,7 @@ func TestAKilledProcessKeepsWhatWasSyncedAndFreesTheFolder(t *testing.T) {
 			require.NoError(t, err, "the other process says %q", lines.Text())
 			return true
 		}
-		for range 1 + 40*kills { // let it get to different places
+		for range 1 + 40*kills { // kills at different positions
 			require.True(t, next(), "the other process has ended")
 		}
 		_, err = Open(dir, nil)

@@ -12,13 +12,13 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// memory returns a Set without a file. 0 is the default.
+// memory returns a Set without a file. 0 means the default.
 func memory(maxMemory int64) *Set { return &Set{maxMemory: maxMemory} }
 
-// room is the MaxMemory of a Set that has room for so many keys of two letters.
+// room is the MaxMemory for this many keys of two characters.
 func room(keys int64) int64 { return keys * cost("k0") }
 
-// openDisk opens a Set on a disk in memory, with no goroutine: step writes.
+// openDisk opens a Set on a disk in memory without a goroutine: step writes.
 func openDisk(t testing.TB, d *disktest.Disk, maxMemory int64) *Set {
 	t.Helper()
 	s := memory(maxMemory)
@@ -26,10 +26,10 @@ func openDisk(t testing.TB, d *disktest.Disk, maxMemory int64) *Set {
 	return s
 }
 
-// step is an attempt to write, for a Set without a goroutine.
+// step attempts to write a Set without a goroutine.
 func (s *Set) step() error { return s.writer.Step() }
 
-// running is openDisk with the goroutine that writes. The test closes it.
+// running is like openDisk with the writing goroutine. The test closes the Set.
 func running(t testing.TB, d *disktest.Disk, maxMemory int64) *Set {
 	t.Helper()
 	s := openDisk(t, d, maxMemory)
@@ -51,13 +51,13 @@ func add(t testing.TB, s *Set, index string, keys ...string) {
 	require.NoError(t, s.Add(index, keys...))
 }
 
-// write makes what there is durable, for a Set without a goroutine.
+// write syncs a Set without a goroutine.
 func write(t testing.TB, s *Set) {
 	t.Helper()
 	require.NoError(t, s.step())
 }
 
-// content is what a Set has, taken or not: the keys in order, by index; "*" is everything.
+// content returns the keys of a Set by index, in order, taken or not; "*" means everything.
 func content(s *Set) map[string][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func content(s *Set) map[string][]string {
 
 const everythingMark = "*"
 
-// drain takes and finishes all that waits of an index, and returns it in order.
+// drain takes and finishes all waiting keys of an index, and returns them in order.
 func drain(s *Set, index string) []string {
 	all := []string{}
 	for {
@@ -92,10 +92,10 @@ func drain(s *Set, index string) []string {
 
 func nothing(b Batch) bool { return len(b.Keys) == 0 && !b.Everything }
 
-// indexes returns the names of all indexes of which there is anything.
+// indexes returns the names of all indexes in a Set.
 func indexes(s *Set) []string { return slices.Sorted(maps.Keys(s.Stats().Keys)) }
 
-// keysOf returns n keys from a number on.
+// keysOf returns n keys, numbered from a start.
 func keysOf(from, n int) []string {
 	keys := make([]string, n)
 	for i := range keys {

@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hanging is a pool whose calls do not return while the process is stopped, whatever their contexts say.
+// hanging is a pool whose calls hang while the process is stopped, whatever their contexts.
 func hanging(t *testing.T, db database) (database, *process) {
 	t.Helper()
 	p := &process{}
 	pool := p.database(db.Driver(), db.url)
 	t.Cleanup(func() {
 		p.goOn()
-		synctest.Wait() // for calls that were abandoned: they write into the directory of the test
+		synctest.Wait() // for abandoned calls, which write into the directory of the test
 		require.NoError(t, pool.Close())
 	})
 	return database{pool, db.dialect, db.url}, p

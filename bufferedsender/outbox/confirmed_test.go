@@ -17,7 +17,7 @@ func upload(seq int64) row {
 	return row{seq: seq, key: "k", op: models.ActionTypeUpload, body: []byte(`{"id":"k"}`)}
 }
 
-// The later row of the key is applied and deleted, or is in a request, when the earlier one becomes visible.
+// When the earlier row of a key becomes visible, the later one has been applied and deleted, or is in a request.
 func TestARowThatComesAfterALaterOneWasAppliedIsNotSent(t *testing.T) {
 	for _, to := range []struct {
 		name           string
@@ -68,7 +68,7 @@ func TestARowThatComesWhileALaterOneFailsIsSentBeforeIt(t *testing.T) {
 	require.EqualValues(t, 3, d.next(everywhere).seq)
 }
 
-// The range was given away meanwhile: who had it may have left both rows.
+// The range belonged to another relay meanwhile, which may have released both rows.
 func TestNumbersOfAnEarlierHoldAreNotCompared(t *testing.T) {
 	d := newDesk(false)
 	d.take([]row{upload(5)}, &parts, [classes]int64{})
@@ -106,7 +106,7 @@ func TestConfirmedKeysAreRememberedForFiveMinutesAndUntilTheFloorHasPassedThem(t
 	require.Equal(t, []bool{true, false, true}, []bool{known("0"), known("1"), known("new")}, "the oldest goes")
 }
 
-// One that a transaction has drawn a number for before the later one, without a lock on the entity, and commits last.
+// The transaction drew its number before the later one without locking the entity, and commits last.
 func TestARowThatIsCommittedAfterALaterOneIsADeadLetterOrLoaded(t *testing.T) {
 	for _, loads := range []bool{false, true} {
 		t.Run(fmt.Sprint("Loader ", loads), func(t *testing.T) {

@@ -13,14 +13,14 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// database is one that outboxes are tried on.
+// database is a database for outboxes.
 type database struct {
 	*sql.DB
 	dialect Dialect
 	url     string // for further processes and pools
 }
 
-// onBoth runs a test on SQLite and on PostgreSQL, at the same time: it mostly waits.
+// onBoth runs a test on SQLite and on PostgreSQL in parallel, because it mostly waits.
 func onBoth(t *testing.T, test func(t *testing.T, db database)) {
 	for name, open := range map[string]func(testing.TB) database{"SQLite": newSQLite, "PostgreSQL": newPostgres} {
 		t.Run(name, func(t *testing.T) {
@@ -30,8 +30,8 @@ func onBoth(t *testing.T, test func(t *testing.T, db database)) {
 	}
 }
 
-// newSQLite returns an empty database with the tables of an outbox. It syncs nothing: a process that is killed, the
-// worst that a test does, has left to the kernel what it has written.
+// newSQLite returns an empty database with the tables of an outbox. It does not sync: tests at most kill processes,
+// whose writes the kernel keeps.
 func newSQLite(t testing.TB) database {
 	return open(t, SQLite, "file:"+filepath.Join(t.TempDir(), "db")+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=synchronous(OFF)&_txlock=immediate")
 }
@@ -54,7 +54,7 @@ func openPool(t testing.TB, d Dialect, url string) *sql.DB {
 	return db
 }
 
-// opened returns the database as another process opens it, with further settings in its URL.
+// opened opens the database as another process would, with further settings in its URL.
 func (db database) opened(t testing.TB, settings string) database {
 	t.Helper()
 	return database{openPool(t, db.dialect, db.url+settings), db.dialect, db.url + settings}
@@ -69,7 +69,7 @@ func (db database) exec(t testing.TB, statements ...string) {
 	}
 }
 
-// inTx commits what write has written.
+// inTx runs write in a transaction and commits it.
 func (db database) inTx(t testing.TB, write func(tx *sql.Tx) error) {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)

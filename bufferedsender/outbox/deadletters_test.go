@@ -25,7 +25,7 @@ func lettersOf(t testing.TB, db database, table *Table) []DeadLetter {
 	return all
 }
 
-// bury makes a dead letter of a document that is refused for good.
+// bury makes dead letters of documents that are refused for good.
 func bury(t testing.TB, db database, table *Table, docs ...gadget) {
 	t.Helper()
 	was := len(lettersOf(t, db, table))
@@ -243,7 +243,7 @@ func TestSeqFieldIsInDocumentsAndGrowsPerKeyAndDeletesLeaveTombstones(t *testing
 	})
 }
 
-// numbered is a document with the field that SeqField names, as the type of the index has it.
+// numbered is a document with the field that SeqField names, in the index's type.
 type numbered struct {
 	ID  string `json:"id" search:"key"`
 	Seq int64  `json:"seq"`
@@ -394,7 +394,7 @@ func TestALetterIsLeftWhenItsKeyHasLaterRows(t *testing.T) {
 	})
 }
 
-// applyAll has documents sent.
+// applyAll has the documents sent and applied.
 func applyAll(t testing.TB, db database, table *Table, docs ...gadget) {
 	t.Helper()
 	r := tryRelay(t, db, table, newScripted(), RelayOptions{Loader: deletesAll})
@@ -403,7 +403,7 @@ func applyAll(t testing.TB, db database, table *Table, docs ...gadget) {
 	require.NoError(t, r.end())
 }
 
-// More letters than one transaction writes, whose keys have later rows that are confirmed meanwhile.
+// More dead letters than fit into one transaction, whose keys have later rows that are confirmed meanwhile.
 func TestManyLettersAtOnceKnowWhatIsNewer(t *testing.T) {
 	inBubble(t, func(t *testing.T, db database) {
 		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()

@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// failing has a key wait after a failure.
+// failing makes a key wait after a failure.
 func (l *loop) failing(t *testing.T, key string) {
 	t.Helper()
 	l.give([]row{{seq: 1, key: key, op: models.ActionTypeMerge, body: []byte(`{"id":"k"}`)}})
@@ -47,18 +47,18 @@ func TestAKeyThatWaitsHoldsNoOtherOne(t *testing.T) {
 	}
 }
 
-// book is a table, an index and what is true, of a random run of a desk.
+// book is a table, an index and the source in a random run of a desk.
 type book struct {
 	rnd   *rand.Rand
 	d     *desk
 	gens  [ranges]uint32
 	table []row
 	last  int64
-	spare []int64 // numbers that were drawn and are not committed yet
+	spare []int64 // drawn numbers that are not committed yet
 	truth map[string]map[string]int64
 	index map[string]map[string]int64
 	now   time.Time
-	slow  func() // a refill that is under way
+	slow  func() // a refill in progress
 	refs  int
 }
 
@@ -74,7 +74,7 @@ func apply(to map[string]map[string]int64, key string, op models.ActionType, bod
 		to[key] = map[string]int64{}
 	}
 	for name, v := range fields {
-		to[key][name] = int64(v.(float64)) //nolint:forcetypeassert // there are only numbers
+		to[key][name] = int64(v.(float64)) //nolint:forcetypeassert // all values are numbers
 	}
 }
 
@@ -165,7 +165,7 @@ func (b *book) finish() {
 	b.d.deleted(done, &b.gens)
 }
 
-// Those that a later row replaces are deleted.
+// Rows that a later row replaces are deleted.
 func TestRowsOfKeysThatWaitAreSentInTheirOrder(t *testing.T) {
 	testkit.Long(t)
 	refills := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// excused are the parts that a dialect does without, and why.
+// excused has the parts that a dialect may lack, with the reason.
 var excused = map[string]map[string]string{
 	"postgresql": {"insertRow": "lists of any number are as fast"},
 	"sqlite": {
@@ -19,7 +19,7 @@ var excused = map[string]map[string]string{
 	},
 }
 
-// lackOf returns the parts that are missing from a dialect, and those that it has and excused denies.
+// lackOf returns the missing parts of a dialect, and those that excused wrongly lists.
 func lackOf(d *dialect) (lack []string) {
 	v := reflect.ValueOf(d).Elem()
 	for i := range v.NumField() {

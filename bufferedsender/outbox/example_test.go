@@ -25,7 +25,7 @@ type Hotel struct {
 	Rating int    `json:"rating"`
 }
 
-// A table of hotels and its outbox in an SQLite file, and an emulated service with an index.
+// world returns a table of hotels and its outbox in an SQLite file, and an emulated service with an index.
 func world(ctx context.Context) (db *sql.DB, service *searchtest.Server, client *search.Client, end func()) {
 	dir, err := os.MkdirTemp("", "outbox")
 	if err != nil {
@@ -58,7 +58,7 @@ func world(ctx context.Context) (db *sql.DB, service *searchtest.Server, client 
 	}
 }
 
-// untilSent runs a relay until nothing is left to send.
+// untilSent runs a relay until no row is left.
 func untilSent(ctx context.Context, db *sql.DB, hotels *outbox.Table, client *search.Client, opts *outbox.RelayOptions) error {
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{AutoFlushInterval: 10 * time.Millisecond})
 	if err != nil {
@@ -71,7 +71,7 @@ func untilSent(ctx context.Context, db *sql.DB, hotels *outbox.Table, client *se
 	}
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- relay.Run(running) }() // a program would just run it until it ends itself
+	go func() { ended <- relay.Run(running) }() // a program runs it until the program ends
 	for {
 		lag, err := hotels.Lag(ctx, db)
 		if err != nil || lag.Rows == 0 {
@@ -100,7 +100,7 @@ func ExampleWrite() {
 		if err == nil && hotel.Rating > 0 {
 			err = tx.Commit()
 		} else {
-			err = errors.Join(err, tx.Rollback()) // and the index never hears of it
+			err = errors.Join(err, tx.Rollback()) // never reaches the index
 		}
 		if err != nil {
 			log.Fatal(err)
@@ -119,7 +119,7 @@ func ExampleTable_EnsureTrigger() {
 	db, service, client, end := world(ctx)
 	defer end()
 	hotels := &outbox.Table{Dialect: outbox.SQLite, Queue: "hotels"}
-	if err := hotels.EnsureTrigger(ctx, db, "hotels", "id"); err != nil { // at each start; from now on each change leaves a row
+	if err := hotels.EnsureTrigger(ctx, db, "hotels", "id"); err != nil { // at each start; afterwards each change writes a row
 		log.Fatal(err)
 	}
 	for _, s := range []string{`INSERT INTO hotels VALUES ('1', 'Ritz', 5), ('2', 'Closed', 3)`, `UPDATE hotels SET rating = 4`, `DELETE FROM hotels WHERE id = '2'`} {
@@ -130,7 +130,7 @@ func ExampleTable_EnsureTrigger() {
 
 	err := untilSent(ctx, db, hotels, client, &outbox.RelayOptions{
 		Loader: outbox.Load(func(ctx context.Context, ids []string) (found []models.IndexDocumentsAction[Hotel], err error) {
-			for _, id := range ids { // one query for all of them, in a program
+			for _, id := range ids { // a real program uses one query for all of them
 				h := Hotel{ID: id}
 				switch err := db.QueryRowContext(ctx, `SELECT name, rating FROM hotels WHERE id = ?`, id).Scan(&h.Name, &h.Rating); {
 				case err == nil:

@@ -25,7 +25,7 @@ func uploaded(key string, n int) models.RawAction {
 	return models.RawAction{Key: key, Type: models.ActionTypeUpload, Document: json.RawMessage(fmt.Sprintf(`{"id":%q,"n":%d}`, key, n))}
 }
 
-// asked is a Loader of tests, and what it was asked for.
+// asked is a Loader that records the requested keys.
 type asked struct {
 	mu     sync.Mutex
 	calls  [][]string
@@ -108,7 +108,7 @@ func TestTheLoaderIsAskedForManyKeysAtOnceAndOnceForEach(t *testing.T) {
 	})
 }
 
-// Two of a thousand keys are poison: the Loader fails for every list that has one of them.
+// Two of a thousand keys are poison: the Loader fails for every list with one of them.
 func TestAKeyThatTheLoaderFailsForHoldsNoOther(t *testing.T) {
 	inBubble(t, func(t *testing.T, db database) {
 		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
@@ -154,7 +154,7 @@ func TestAKeyThatTheLoaderFailsForHoldsNoOther(t *testing.T) {
 	})
 }
 
-// A table that somebody has locked, for example.
+// For example a locked table.
 func TestALoaderThatDoesNotReturnIsNamed(t *testing.T) {
 	inBubble(t, func(t *testing.T, db database) {
 		table, to, log, over := &Table{Dialect: SQLite, Queue: "q"}, newScripted(), new(bytes.Buffer), make(chan struct{})
@@ -275,13 +275,13 @@ func TestRowsWithKeysOnlyWaitForALoader(t *testing.T) {
 	})
 }
 
-// inverted is an index of words: for each the documents that have it.
+// inverted is an index of words, each with its documents.
 type inverted struct {
 	mu   sync.Mutex
-	docs map[string]map[string]bool // words by document, as they were exported last
+	docs map[string]map[string]bool // words by document, as of the last export
 }
 
-// export deletes the entries that a document had, and writes those that it has.
+// export deletes the old entries of a document and writes its new ones.
 func (x *inverted) export(_ context.Context, r Row) (all []models.RawAction, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// A process that is frozen for longer than its lease and wakes up in the middle of a request
-// changes nothing any more, neither in the index nor in the table.
+// A process that is frozen in the middle of a request for longer than its lease changes neither index nor table when
+// it resumes.
 func TestAProcessThatWasFrozenPastItsLeaseSendsNothing(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -25,7 +25,7 @@ func TestAProcessThatWasFrozenPastItsLeaseSendsNothing(t *testing.T) {
 	frozen := make(chan struct{})
 	r.intercept(func(_ *http.Request, _ []entity, next func() (*http.Response, error)) (*http.Response, error) {
 		reply, err := next()
-		once.Do(func() { // its first request is applied; it is frozen before it reads the answer
+		once.Do(func() { // its first request is applied; it is frozen before it reads the reply
 			err = errors.Join(err, c.Process.Signal(syscall.SIGSTOP))
 			close(frozen)
 		})
@@ -37,11 +37,11 @@ func TestAProcessThatWasFrozenPastItsLeaseSendsNothing(t *testing.T) {
 	for v := 2; v < 5; v++ {
 		r.oneRow(t, v)
 	}
-	r.empty(t) // the other relay has taken the ranges over
+	r.empty(t) // the other relay has taken over the ranges
 	r.same(t)
 	require.EqualValues(t, ranges, other.Stats().Ranges)
 	require.NoError(t, c.Process.Signal(syscall.SIGCONT))
-	// It reads the answer, and finds its leases gone when it renews them; then it is one of two.
+	// It reads the reply and loses its leases at the next renewal. Then it shares the ranges with the other relay.
 	testkit.Eventually(t, func() bool { return other.Stats().Ranges == ranges/2 })
 	for v := 5; v < 8; v++ {
 		r.oneRow(t, v)

@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// inHand writes uploads of one key and returns them as a relay has them.
+// inHand writes uploads of one key and returns them as a relay reads them.
 func (r *rig) inHand(t testing.TB, values ...int) (rows []row) {
 	t.Helper()
 	r.db.inTx(t, func(tx *sql.Tx) error {
@@ -30,7 +30,7 @@ func (r *rig) inHand(t testing.TB, values ...int) (rows []row) {
 	return a.rows
 }
 
-// leased has an owner hold a range, or hold it no more.
+// leased lets an owner hold a range, or removes its lease.
 func (r *rig) leased(t testing.TB, part uint8, owner string, epoch int64) {
 	t.Helper()
 	_, err := r.db.ExecContext(t.Context(), r.table.text(`INSERT INTO {t}_lease (queue, slot, owner, epoch, expires) VALUES (?1, ?2, ?3, ?4, {now} + 60000)
@@ -38,8 +38,8 @@ func (r *rig) leased(t testing.TB, part uint8, owner string, epoch int64) {
 	require.NoError(t, err)
 }
 
-// A delete finds rows by where they are. Somebody who writes to one of them at that moment moves it: the
-// delete would leave it, and take the newer one that supersedes it.
+// A delete finds rows by position. A concurrent update moves a row: the delete would miss it, and delete the newer
+// row that supersedes it.
 func TestARelayWhoseLeaseHasEndedWritesToNoRow(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		r := newRig(t, db)
@@ -76,15 +76,15 @@ func TestADeleteMeetsNoUpdateOfARelayWhoseLeaseHasEnded(t *testing.T) {
 	_, err := tx.ExecContext(t.Context(), q.tried, append(args, values(class, seq)...)...)
 	require.NoError(t, err)
 	f := &finishing{done: rows, parts: []any{int64(part)}, epochs: []any{int64(2)}}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // it waits for nobody
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // it does not wait for a lock
 	defer cancel()
 	require.NoError(t, q.run(ctx, r.db.DB, "new", f))
 	require.NoError(t, tx.Commit())
 	require.EqualValues(t, 2, f.deleted)
 }
 
-// A database that commits asynchronously (synchronous_commit = off) gives numbers again after a crash: that of a
-// row which is in hand belongs to another one, which was not sent.
+// With synchronous_commit = off PostgreSQL may reuse numbers after a crash. The number of a buffered row then belongs
+// to another row, which was not sent.
 func TestARowThatGotTheNumberOfALostOneIsNotDeletedForIt(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		r := newRig(t, db)
@@ -114,14 +114,14 @@ func TestRetrySeesALaterRowThatIsAppliedMeanwhile(t *testing.T) {
 	q := newFinishes(r.table, false)
 	f := &finishing{dead: []letter{{row: rows[0]}}, parts: []any{int64(part)}, epochs: []any{int64(1)}}
 	require.NoError(t, q.run(t.Context(), r.db.DB, "relay", f))
-	// The later row is deleted, and the letter marked, when Retry has read the letter.
+	// After Retry has read the dead letter, the later row is deleted and the dead letter marked.
 	tx := r.begin(t)
 	later := &finishing{done: rows[1:], marks: true, parts: f.parts, epochs: f.epochs}
 	err := r.table.Retry(t.Context(), &appliedIn{Queryer: tx, then: func() { require.NoError(t, q.run(t.Context(), r.db.DB, "relay", later)) }}, rows[0].seq)
 	require.ErrorIs(t, err, ErrNewer)
 }
 
-// appliedIn runs something before it is asked how many rows wait.
+// appliedIn runs a function before it counts waiting rows.
 type appliedIn struct {
 	Queryer
 	then func()
@@ -135,10 +135,10 @@ func (a *appliedIn) QueryContext(ctx context.Context, query string, args ...any)
 	return a.Queryer.QueryContext(ctx, query, args...)
 }
 
-// doubtful is a database that breaks off when it is asked what a delete of dead letters has done.
+// doubtful is a database that fails when it reports the result of a delete of dead letters.
 type doubtful struct {
 	Queryer
-	counts bool // it says how many rows it was: none
+	counts bool // it reports a count of 0
 	asked  int
 }
 

@@ -21,8 +21,7 @@ func (refusing) Offer(context.Context, []models.RawAction) (int, error) {
 	return 0, errors.New("not now")
 }
 
-// Nothing is written any more, so nothing but the new ranges themselves says that there is something to
-// read.
+// Nothing is written any more, so only the new ranges make the relay read.
 func TestARelayReadsTheRangesThatItTakesOverAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		r := newRig(t, db)

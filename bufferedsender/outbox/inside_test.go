@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The types in which sqlx and GORM wrap a pool or a transaction.
+// Types like those in which sqlx and GORM wrap a pool or a transaction.
 type (
 	sqlxDB   struct{ *sql.DB }
 	sqlxTx   struct{ *sql.Tx }

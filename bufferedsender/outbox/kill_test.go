@@ -26,12 +26,12 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// The test binary, run with this variable, is a process with a relay: dialect, database and
-// service, with spaces between.
+// childVariable makes the test binary run as a process with a relay. Its value is dialect, database and service,
+// separated by spaces.
 const childVariable = "AZSEARCH_TEST_OUTBOX_CHILD"
 
-// childMain is that process. It prints a line when its relay is ready, and one for each key that it
-// loads, before it waits for a line on its standard input.
+// childMain is that process. It prints a line when its relay is ready and one for each key that it loads, and then
+// waits for a line on standard input.
 func childMain(job string) error {
 	var d Dialect
 	var url, service string
@@ -116,7 +116,7 @@ func (c *child) line(t testing.TB) string {
 	}
 }
 
-// kill is kill -9.
+// kill sends SIGKILL.
 func (c *child) kill() {
 	_ = c.Process.Signal(syscall.SIGKILL)
 	_ = c.Wait()
@@ -130,14 +130,13 @@ func (r *rig) oneRow(t testing.TB, v int) {
 	})
 }
 
-// A relay is killed where its death could cost something. Another one, which has been there
-// or comes later, sends what it has left.
+// A relay is killed at critical moments. Another one, running or started later, sends the remaining rows.
 func TestARelayThatIsKilledLeavesItsRowsToAnother(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	for _, at := range []struct {
 		name string
-		// kill has the process come to the point, and kills it there.
+		// kill brings the process to the critical moment and kills it there.
 		kill func(t *testing.T, r *rig, c *child)
 	}{
 		{"before it has sent anything", func(t *testing.T, r *rig, c *child) {
@@ -183,7 +182,7 @@ func TestARelayThatIsKilledLeavesItsRowsToAnother(t *testing.T) {
 			}
 			locked := make(chan struct{})
 			r.intercept(func(_ *http.Request, _ []entity, next func() (*http.Response, error)) (*http.Response, error) {
-				<-locked // the row is still there
+				<-locked // the row still exists
 				return next()
 			})
 			r.oneRow(t, 1)
@@ -200,7 +199,7 @@ func TestARelayThatIsKilledLeavesItsRowsToAnother(t *testing.T) {
 		}},
 	} {
 		t.Run(at.name, func(t *testing.T) {
-			t.Parallel() // most of it is waiting for a lease to end
+			t.Parallel() // mostly waits for a lease to expire
 			onBoth(t, func(t *testing.T, db database) {
 				r := newRig(t, db)
 				at.kill(t, r, r.child(t))
@@ -214,8 +213,8 @@ func TestARelayThatIsKilledLeavesItsRowsToAnother(t *testing.T) {
 	}
 }
 
-// A relay that does not know yet that its lease has ended deletes nothing: its successor
-// may have read an older row of the key, and would send that one alone.
+// A relay that has not detected the end of its lease deletes nothing: its successor may have read an older row of the
+// key, and without the newer row it would send only that one.
 func TestTheDeleteOfALeaseThatHasEndedDeletesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		r := newRig(t, db)

@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// accepting is a sender that keeps what it is given.
+// accepting is a sender that records its actions.
 type accepting struct {
 	got         []models.RawAction
 	closed      bool
@@ -28,7 +28,7 @@ func (a *accepting) Info() models.SenderInfo {
 	return models.SenderInfo{MaxBufferedActions: 1000, MaxBufferedBytes: 1 << 20, RequestTimeout: testTimeout, UnknownWait: a.unknownWait, Closed: a.closed}
 }
 
-// still returns a loop that does not run, and holds all ranges.
+// still returns a loop that does not run and holds all ranges.
 func still(t *testing.T, to Sender, o RelayOptions) *loop {
 	t.Helper()
 	db := newSQLite(t)
@@ -48,12 +48,12 @@ func still(t *testing.T, to Sender, o RelayOptions) *loop {
 	return l
 }
 
-// ticked has a tick acquire ranges.
+// ticked reports acquired ranges to the loop, as a tick does.
 func (l *loop) ticked(acquired map[int]int64) {
 	l.tickedOff(tally{began: time.Now(), acquired: acquired, members: 1}, [ranges]int64{}, nil)
 }
 
-// rowsWith are rows in hand, of one range.
+// rowsWith returns rows of one range as read.
 func rowsWith(keys ...string) (rows []row) {
 	for i, k := range keys {
 		rows = append(rows, row{seq: int64(i + 1), key: k, op: models.ActionTypeUpload, body: []byte(`{"id":"` + k + `"}`)})
@@ -63,13 +63,13 @@ func rowsWith(keys ...string) (rows []row) {
 
 func (l *loop) give(rows []row) { l.desk.take(rows, &l.holds.gens, [classes]int64{}) }
 
-// settle waits for what runs beside the loop.
+// settle waits for the goroutines that the loop has started.
 func (l *loop) settle() {
 	l.beside.Wait()
 	l.takeInbox()
 }
 
-// The clock of the database jumped: for it the lease had ended, and another relay may have had it.
+// The clock of the database jumped: by that clock the lease had expired, and another relay may have held the range.
 func TestARangeThatIsTakenAgainBeforeItsLeaseHasEndedHereIsAnotherLease(t *testing.T) {
 	l := still(t, &accepting{}, RelayOptions{})
 	old := l.holds.parts[0].lease
@@ -85,8 +85,8 @@ func TestARangeThatIsTakenAgainBeforeItsLeaseHasEndedHereIsAnotherLease(t *testi
 	require.Empty(t, l.flights.cut(kindOffer, 1))
 }
 
-// A letter that is written after a later row of its key was deleted would not be marked, and Retry would
-// overwrite what is newer.
+// A dead letter written after a later row of its key was deleted would not be marked, and Retry would overwrite the
+// newer row.
 func TestDeadLettersAreWrittenBeforeLaterRowsAreDeleted(t *testing.T) {
 	l := still(t, &accepting{}, RelayOptions{})
 	for i := range maxBury + 1 {
@@ -104,7 +104,7 @@ func TestDeadLettersAreWrittenBeforeLaterRowsAreDeleted(t *testing.T) {
 	l.settle()
 }
 
-// A tick that was under way when the first letter was written has not seen it.
+// A tick that started before the first dead letter was written has not seen it.
 func TestATickThatIsOlderThanADeadLetterDoesNotDenyIt(t *testing.T) {
 	l := still(t, &accepting{}, RelayOptions{})
 	began := time.Now()
@@ -121,7 +121,7 @@ func TestATickThatIsOlderThanADeadLetterDoesNotDenyIt(t *testing.T) {
 	require.False(t, l.desk.settling.letters)
 }
 
-// draining has a tick find that most ranges belong to others.
+// draining makes a tick find that most ranges belong to others.
 func (l *loop) draining(t *testing.T) {
 	t.Helper()
 	renewed := make(map[int]int64)
@@ -168,7 +168,7 @@ func TestASenderWithoutRoomDoesNotHoldARangeThatIsToBeGivenAway(t *testing.T) {
 	require.Zero(t, l.jobs[kindOffer].retry.Failures)
 }
 
-// A sender that is paused keeps what it has accepted after Withdraw was called.
+// A paused sender keeps actions that it accepted after Withdraw was called.
 func TestWhatIsAcceptedWhileARangeIsBeingGivenAwayIsWithdrawn(t *testing.T) {
 	to := &accepting{}
 	l := still(t, to, RelayOptions{})
@@ -191,8 +191,8 @@ func TestWhatIsAcceptedWhileARangeIsBeingGivenAwayIsWithdrawn(t *testing.T) {
 	require.Len(t, l.desk.settling.done, 1)
 }
 
-// The first request of a row may be applied after the one that was answered: a relay that has the range then would
-// send what is newer before it.
+// A row's cut request may be applied after the one that was answered. If another relay had the range by then, it
+// would send newer rows before that.
 func TestARangeIsGivenAwayWhenARequestOfItThatWasCutCanHaveNoEffectAnyMore(t *testing.T) {
 	for outcome, waits := range map[models.Outcome]bool{{Status: 200}: false, {Status: 200, Cut: true}: true, {Status: 200, Unknown: true}: true} {
 		to := &accepting{unknownWait: 2 * time.Second}
@@ -214,7 +214,7 @@ func TestARangeIsGivenAwayWhenARequestOfItThatWasCutCanHaveNoEffectAnyMore(t *te
 	}
 }
 
-// What failed once has a time at which it is tried again, which has passed.
+// The time of a failed row's retry has passed.
 func TestARelayThatEndsSleepsWhileItWaits(t *testing.T) {
 	l := still(t, &accepting{}, RelayOptions{})
 	now := time.Now()
@@ -256,7 +256,7 @@ func TestADeleteThatTheLoaderFindsLeavesATombstone(t *testing.T) {
 func TestDeadIsCalledForNoRowThatHasNotBecomeALetter(t *testing.T) {
 	var dead []DeadLetter
 	l := still(t, &accepting{}, RelayOptions{Dead: func(d DeadLetter) { dead = append(dead, d) }})
-	l.desk.settling.dead = []letter{{row: row{seq: 1, key: "k"}}} // somebody has purged it
+	l.desk.settling.dead = []letter{{row: row{seq: 1, key: "k"}}} // an operator purged it
 	l.begin(kindFinish, time.Now())
 	l.settle()
 	require.Empty(t, dead)

@@ -39,7 +39,7 @@ func TestMigrateOfTablesThatAreAsTheyShouldBeWaitsForNoProcessAndNeedsNoRights(t
 	}
 }
 
-// alone is the statement by which a process that migrates keeps others waiting.
+// alone is the statement by which a migrating process blocks others.
 func alone(t *testing.T) string {
 	p, err := (*SchemaOptions)(nil).plan(PostgreSQL)
 	require.NoError(t, err)

@@ -36,7 +36,7 @@ func bareBoth(t *testing.T, test func(t *testing.T, db database)) {
 	}
 }
 
-// described is all that a database says about what is in it.
+// described returns the database's description of all its objects.
 func described(t testing.TB, db database) (all []string) {
 	t.Helper()
 	queries := []string{`SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_master ORDER BY 1`, `SELECT 'version ' || version FROM azsearch_outbox_version`}
@@ -121,7 +121,7 @@ func TestCheckSaysWhatIsMissingAndMigrateBringsItBack(t *testing.T) {
 		damage   string
 		says     []string
 		dialects string // only these; "" means both
-		stays    bool   // Migrate cannot bring it back
+		stays    bool   // Migrate cannot restore it
 	}{
 		"the rows":                   {`DROP TABLE azsearch_outbox`, []string{"missing azsearch_outbox;", "outbox.Migrate", "outbox.Schema"}, "", false},
 		"the leases":                 {`DROP TABLE azsearch_outbox_lease`, []string{"missing azsearch_outbox_lease;"}, "", false},
@@ -196,7 +196,7 @@ func TestADialectThatIsNotThatOfTheServerIsRefused(t *testing.T) {
 		}
 		require.NoError(t, Migrate(t.Context(), db.DB, d, nil))
 	}
-	// CockroachDB and others speak to the drivers of PostgreSQL, and say what they are.
+	// CockroachDB and others accept PostgreSQL's drivers and report their own version.
 	was := sqlkit.PostgreSQL.Version
 	defer func() { sqlkit.PostgreSQL.Version = was }()
 	sqlkit.PostgreSQL.Version = `SELECT 'CockroachDB CCL v25.1'`
@@ -290,7 +290,7 @@ func TestQueuesAndPrefixesInOneDatabaseDoNotMix(t *testing.T) {
 	})
 }
 
-// A prefix can be the name of another outbox's table. It cannot work, so somebody has to say so.
+// A prefix can equal the name of another outbox's table. That cannot work and must be an error.
 func TestAPrefixThatIsATableOfAnotherOutboxIsRefused(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		for _, suffix := range []string{"_dead", "_queue", "_lease", "_tombstone", "_version"} {

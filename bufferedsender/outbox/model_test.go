@@ -34,7 +34,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// entity is what the application of the model keeps, and what is in the index.
+// entity is a row of the application and a document of the index.
 type entity struct {
 	ID string `json:"id" search:"key"`
 	// V is the number of the change, Extra that of the last merge.
@@ -57,8 +57,7 @@ var bubbleClock = sync.OnceValue(func() error {
 	})
 })
 
-// sqliteWithBubbleClock is the dialect with the clock of whoever runs a statement, which in
-// a bubble is that of the bubble.
+// sqliteWithBubbleClock registers the dialect with the caller's clock, which in a synctest bubble is virtual.
 func sqliteWithBubbleClock(t testing.TB) {
 	t.Helper()
 	require.NoError(t, bubbleClock())
@@ -75,7 +74,7 @@ type schedule struct {
 	queue   string
 	app     *sql.DB
 	table   *Table
-	later   *Table // the same with another class of service
+	later   *Table // the same queue with another class
 	service *searchtest.Server
 	procs   [3]*member
 	jobs    sync.WaitGroup
@@ -89,7 +88,7 @@ type schedule struct {
 	purged  map[string]bool
 	rolled  map[int]bool // versions that were rolled back
 	down    bool
-	lossy   bool // answers are lost
+	lossy   bool // replies are lost
 	story   strings.Builder
 	busy    bool // documents are refused for a while
 }
@@ -116,7 +115,7 @@ func (s *schedule) hold(what string) {
 	s.held[what] = true
 }
 
-// tell adds a line to the story of the schedule, which a failure prints: not all that happens is the seed's choice.
+// tell adds a line to the schedule's log, which a failure prints, because the seed does not determine everything.
 func (s *schedule) tell(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +179,7 @@ func (s *schedule) start(i int) {
 	}()
 }
 
-// finish ends a process, which is killed or not.
+// finish ends a process, killed or not.
 func (s *schedule) finish(i int) {
 	m := s.procs[i]
 	if m == nil {
@@ -211,7 +210,7 @@ func (s *schedule) finish(i int) {
 	}()
 }
 
-// load is the Loader: it reads the truth of the application.
+// load is the Loader: it reads the application's table.
 func (s *schedule) load(ctx context.Context, db *sql.DB, keys []string) (all []models.IndexDocumentsAction[entity], err error) {
 	for _, key := range keys {
 		err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
@@ -227,7 +226,7 @@ func (s *schedule) load(ctx context.Context, db *sql.DB, keys []string) (all []m
 	return all, nil
 }
 
-// write changes up to three entities in one transaction, which is committed, or not.
+// write changes up to three entities in one transaction, which is committed or rolled back.
 func (s *schedule) write() {
 	ctx := context.Background()
 	commit := s.rnd.IntN(5) > 0
@@ -327,7 +326,7 @@ func (s *schedule) write() {
 	}
 }
 
-// intercept is the service in trouble. It checks what it is sent.
+// intercept is the service with faults. It checks each request.
 func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	if !strings.HasSuffix(req.URL.Path, "/docs/search.index") {
 		return next(req)
@@ -378,8 +377,7 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 	return reply, err
 }
 
-// partly refuses documents by themselves: those that are bad, and a part of the others if it
-// is busy.
+// partly refuses single documents: the bad ones, and part of the others if the service is busy.
 func (s *schedule) partly(req *http.Request, raw []byte, busy bool, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	var body struct{ Value []json.RawMessage }
 	if err := json.Unmarshal(raw, &body); err != nil {
@@ -607,7 +605,7 @@ func (s *schedule) goBack() error {
 	return nil
 }
 
-// run runs the schedule, lets one relay finish, and compares.
+// run executes the schedule, lets one relay send the rest, and compares.
 func (s *schedule) run(steps int) {
 	ctx := context.Background()
 	s.service = searchtest.NewServer(nil)
@@ -650,7 +648,7 @@ func (s *schedule) run(steps int) {
 	s.compare(ctx)
 }
 
-// compare compares the index with what was committed.
+// compare compares the index with the committed entities.
 func (s *schedule) compare(ctx context.Context) {
 	letters, err := s.table.DeadLetters(ctx, s.app, 0, 10_000)
 	if err != nil {
@@ -659,7 +657,7 @@ func (s *schedule) compare(ctx context.Context) {
 	dead := make(map[int]bool)
 	for _, l := range letters {
 		var e entity
-		_ = json.Unmarshal(l.Body, &e) // of a key alone there is none
+		_ = json.Unmarshal(l.Body, &e) // a key-only row has no body
 		dead[e.V] = true
 		if l.Op == "" {
 			dead[s.truth[l.Key].V] = true
@@ -697,8 +695,8 @@ func history(service *searchtest.Server, key string) (all []string) {
 	return all
 }
 
-// schedules is how many TestRandomSchedules runs: AZSEARCH_TEST_SCHEDULES, from the seed
-// AZSEARCH_TEST_SEED on.
+// schedules returns the number of schedules of TestRandomSchedules (AZSEARCH_TEST_SCHEDULES) and their first seed
+// (AZSEARCH_TEST_SEED).
 func schedules() (n int, seed uint64) {
 	n, seed = testkit.Cases(5, 20, 100), 1
 	if v, err := strconv.Atoi(os.Getenv("AZSEARCH_TEST_SCHEDULES")); err == nil {
@@ -710,9 +708,9 @@ func schedules() (n int, seed uint64) {
 	return n, seed
 }
 
-// Random interleavings of writers, relays, crashes, hand-overs and faults of the service:
-// what was rolled back is never in a request, and at the end the index holds the last
-// change of each key, or the row is a dead letter, or was purged.
+// Random interleavings of writers, relays, crashes, hand-overs and faults of the service. A request never contains a
+// rolled-back change. At the end the index has the last change of each key, unless its row is a dead letter or was
+// purged.
 func TestEveryCommittedChangeArrivesInRandomSchedules(t *testing.T) {
 	sqliteWithBubbleClock(t)
 	n, first := schedules()
@@ -743,12 +741,12 @@ func TestEveryCommittedChangeArrivesInRandomSchedules(t *testing.T) {
 	}
 }
 
-// modelHolds are what schedules may hold.
+// modelHolds are the events that schedules can contain.
 var modelHolds = []string{"dead letter", "denied", "failed", "fold", "graceful end", "kill", "load", "lost answer", "lost lease", "rollback", "stale", "stepped aside", "stop", "went back"}
 
-// modelDatabase makes a database for many schedules, each of which has a queue of its own.
+// modelDatabase creates a database for many schedules, each with its own queue.
 func modelDatabase(t *testing.T) (dsn string, registered driver.Driver) {
-	// The time-out is of the real clock: a disk that stands still for seconds is no failure.
+	// The time-out uses the real clock: a disk that blocks for seconds is not a failure.
 	dsn = "file:" + filepath.Join(t.TempDir(), "db") + "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(60000)&_pragma=synchronous(OFF)&_txlock=immediate"
 	db, err := sql.Open("sqlite", dsn)
 	require.NoError(t, err)
@@ -768,7 +766,7 @@ func runSchedule(t *testing.T, registered driver.Driver, dsn string, seed uint64
 	}
 	synctest.Test(t, func(*testing.T) {
 		s.run(20 + s.rnd.IntN(40))
-		time.Sleep(time.Minute) // calls of the driver that relays have abandoned come back
+		time.Sleep(time.Minute) // abandoned driver calls return
 	})
 	if len(s.errors) > 0 {
 		t.Errorf("%sseed %d: AZSEARCH_TEST_SEED=%[2]d AZSEARCH_TEST_SCHEDULES=1 go test -run RandomSchedules ./bufferedsender/outbox\n%s", s.story.String(), seed, strings.Join(s.errors, "\n"))

@@ -32,9 +32,9 @@ type scripted struct {
 	offered []models.RawAction
 	held    []models.RawAction
 	holds   bool
-	most    int64 // of bytes that were held
+	most    int64 // maximum of held bytes
 	bytes   int64
-	room    chan struct{} // nil: there is always some
+	room    chan struct{} // nil: unlimited
 	answer  func(a models.RawAction) models.Outcome
 	reject  func(a models.RawAction) bool
 }
@@ -46,7 +46,7 @@ func newScripted() *scripted {
 	}
 }
 
-// notAccepted is what a sender says of an action that it will never take.
+// notAccepted is a sender's error for an action that it never accepts.
 type notAccepted struct{}
 
 func (notAccepted) Error() string  { return "it is not fit to be sent" }
@@ -86,7 +86,7 @@ func (s *scripted) Offer(ctx context.Context, actions []models.RawAction) (int, 
 			continue
 		}
 		answer := s.answer(a)
-		if a.Until != nil && a.Until() <= 0 { // a sender sends nothing under a lease that has ended
+		if a.Until != nil && a.Until() <= 0 { // a sender does not send under an expired lease
 			answer = models.Outcome{Key: a.Key, Reason: models.ReasonWithdrawn, Err: errors.New("withdrawn")}
 		}
 		s.bytes -= int64(len(a.Document))
@@ -127,13 +127,13 @@ func (s *scripted) set(f func()) {
 	f()
 }
 
-// release answers what is held, and holds nothing more.
+// release reports the held outcomes and stops holding.
 func (s *scripted) release() {
 	s.set(func() { s.holds = false })
 	s.answerHeld()
 }
 
-// answerHeld answers what is held so far.
+// answerHeld reports the outcomes held so far.
 func (s *scripted) answerHeld() {
 	s.mu.Lock()
 	held, answer := s.held, s.answer
@@ -148,7 +148,7 @@ func failing(reason models.Reason) models.Outcome {
 	return models.Outcome{Reason: reason, Status: map[models.Reason]int{models.ReasonDocument: 400}[reason], Err: errors.New(reason.String())}
 }
 
-// refuse has the service refuse the documents of keys for good.
+// refuse makes the service refuse these keys' documents for good.
 func (s *scripted) refuse(keys ...string) {
 	s.set(func() {
 		s.answer = func(a models.RawAction) models.Outcome {
@@ -168,7 +168,7 @@ func (s *scripted) all() []models.RawAction {
 	return append([]models.RawAction(nil), s.offered...)
 }
 
-// keys are those of what was offered, in that order.
+// keys returns the keys offered, in order.
 func (s *scripted) keys() (all []string) {
 	for _, a := range s.all() {
 		all = append(all, a.Key)
@@ -190,7 +190,7 @@ var deletesAll = LoadRaw(func(context.Context, []string) ([]models.RawAction, er
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-// quick are options that make a relay do at once what it does.
+// quick returns options without delays.
 func quick(o RelayOptions) *RelayOptions {
 	if o.Lease == 0 {
 		o.Lease, o.renew = 20*time.Second, 250*time.Millisecond
@@ -212,7 +212,7 @@ type tried struct {
 	err    error
 }
 
-// end ends it and returns what Run has.
+// end ends the relay and returns the result of Run.
 func (r *tried) end() error {
 	r.cancel()
 	<-r.ended
@@ -246,7 +246,7 @@ func emptied(t testing.TB, db database, table *Table) {
 const gadgetIndex = `{"name":"gadgets","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"n","type":"Edm.Int32"},
 	{"name":"text","type":"Edm.String"},{"name":"more","type":"Edm.Double"},{"name":"seq","type":"Edm.Int64"},{"name":"ids","type":"Collection(Edm.String)"}]}`
 
-// realSender is one to an emulated service.
+// realSender returns a sender to an emulated service.
 func realSender(t testing.TB) (*bufferedsender.BufferedSender[gadget], *searchtest.Server) {
 	t.Helper()
 	service := searchtest.NewServer(&searchtest.Options{KeepContents: true})
@@ -261,11 +261,11 @@ func newRealSender(t testing.TB, client *search.Client) *bufferedsender.Buffered
 		AutoFlushInterval: 2 * time.Millisecond, RequestTimeout: 2 * time.Second, UnknownWait: 100 * time.Millisecond, Logger: quiet(),
 	})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = sender.Close(context.Background()) }) // it says which have failed
+	t.Cleanup(func() { _ = sender.Close(context.Background()) }) // its error lists failed documents
 	return sender
 }
 
-// uploads writes documents, a transaction each.
+// uploads writes each document in its own transaction.
 func uploads(t testing.TB, db database, table *Table, docs ...gadget) {
 	t.Helper()
 	for _, d := range docs {
@@ -457,20 +457,20 @@ func TestARelayThatEndsGivesItsKeysToAnotherAtOnce(t *testing.T) {
 	})
 }
 
-// inBubble runs a test on SQLite in a bubble: with the clock of the bubble, which waits for nothing.
+// inBubble runs a test on SQLite in a synctest bubble, with virtual time.
 func inBubble(t *testing.T, test func(t *testing.T, db database)) {
 	t.Helper()
 	sqliteWithBubbleClock(t)
 	synctest.Test(t, func(t *testing.T) { test(t, newSQLite(t)) })
 }
 
-// calm are options for a bubble in which minutes pass.
+// calm returns options for a bubble in which minutes pass.
 func calm(o RelayOptions) RelayOptions {
 	o.Poll, o.renew, o.Lease = 200*time.Millisecond, 5*time.Second, time.Minute
 	return o
 }
 
-// passes lets time pass, and all that is due be done.
+// passes lets time pass and waits for everything due.
 func passes(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

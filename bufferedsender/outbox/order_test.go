@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// The rows of the most urgent class go first, but for what a key of theirs has had before.
+// Rows of the most urgent class go first, except before earlier rows of their keys.
 func TestAKeyKeepsItsOrderWhateverTheClassesOfItsRowsAre(t *testing.T) {
 	for _, rows := range []int{1, 3} {
 		t.Run(fmt.Sprint("MaxRows ", rows), func(t *testing.T) {
@@ -92,8 +92,7 @@ func TestOneGroupOfAKeyIsUnderWayAtATime(t *testing.T) {
 	require.Zero(t, d.bytes)
 }
 
-// A read that began before a delete returns what is deleted: it is not sent again, behind what
-// is newer.
+// A read that began before a delete may return the deleted row, which must not be sent again after a newer one.
 func TestARowThatWasDeletedWhileARowWasReadIsNotTakenAgain(t *testing.T) {
 	d := newDesk(false)
 	r := row{seq: 5, key: "k", op: models.ActionTypeDelete}

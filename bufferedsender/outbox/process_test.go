@@ -15,18 +15,18 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// process stands between a relay with its sender and what outlives them: the database and the
-// service. It can be killed, stopped for a while, and cut off from the database.
+// process stands between a relay with its sender and the systems that outlive them, database and service. It can be
+// killed, stopped for a while, and disconnected from the database.
 type process struct {
 	dead, noDatabase atomic.Bool
-	denied           atomic.Bool // the service refuses it
+	denied           atomic.Bool // the service refuses its requests
 	statements       atomic.Int64
 
 	mu      sync.Mutex
-	stopped chan struct{} // closed when it goes on; nil: it runs
-	rests   *rand.Rand    // of the time that statements take; nil: none
+	stopped chan struct{} // closed when it resumes; nil: running
+	rests   *rand.Rand    // random duration of statements; nil: none
 
-	tell func(statement string, args []driver.NamedValue) // each statement; nil: nothing
+	tell func(statement string, args []driver.NamedValue) // called for each statement; nil: ignored
 }
 
 var (
@@ -35,7 +35,7 @@ var (
 	errPrepared   = errors.New("a connection of a process does not prepare statements")
 )
 
-// stop holds all that it does, until goOn.
+// stop blocks all calls of the process until goOn.
 func (p *process) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,7 +53,7 @@ func (p *process) goOn() {
 	}
 }
 
-// kill ends it: nothing that it does reaches anybody any more.
+// kill ends the process: none of its calls has an effect from now on.
 func (p *process) kill() {
 	p.dead.Store(true)
 	p.goOn()
@@ -75,7 +75,7 @@ func (p *process) alive() error {
 	}
 }
 
-// takes lets the time of the way to the database, or back, pass.
+// takes waits for the duration of a trip to or from the database.
 func (p *process) takes() {
 	if p.rests == nil {
 		return
@@ -121,17 +121,16 @@ func (p *process) ask() error {
 	return nil
 }
 
-// connection is one of a process. A process is not stopped within a transaction of SQLite. It
-// would keep the one lock for writing, for which the others wait in a system call; the clock of a
-// bubble, which is to let the process go on, stands still meanwhile, and they give up after seconds
-// of the real one.
+// connection is a connection of a process. A process is not stopped within an SQLite transaction. It would hold the
+// only write lock, for which others wait in a system call. That stops the virtual clock, which should resume the
+// process, and the others fail after seconds of real time.
 type connection struct {
 	driver.Conn
 	process *process
 	within  bool // of a transaction
 }
 
-// begin lets a statement begin, or says why the database cannot be asked.
+// begin waits until a statement can begin, or returns why the database is not reachable.
 func (c *connection) begin(statement string, args []driver.NamedValue) error {
 	if !c.within {
 		c.process.takes()
@@ -146,7 +145,7 @@ func (c *connection) begin(statement string, args []driver.NamedValue) error {
 	return nil
 }
 
-// ask waits while the process is stopped, and says why the database cannot be asked.
+// ask waits while the process is stopped, and returns why the database is not reachable.
 func (c *connection) ask() error {
 	switch {
 	case !c.within:
@@ -161,20 +160,20 @@ func (c *connection) ask() error {
 	return nil
 }
 
-// giveUp ends a transaction as the end of a process does: its lock is free. What the process does to end it does not
-// reach the database any more, and its pool, which would close the connection, may be closed by something that waits
-// for the clock.
+// giveUp ends a transaction as the end of a process does, which frees its lock. Later calls of the process do not
+// reach the database. Its pool, which would close the connection, may be closed by a goroutine that waits for the
+// virtual clock.
 func (c *connection) giveUp() {
 	c.within = false
 	_, _ = c.Conn.(driver.ExecerContext).ExecContext(context.Background(), "ROLLBACK", nil)
 }
 
-// Begin begins a transaction that a dead process, or one without a database, does not commit.
+// Begin begins a transaction that a killed or disconnected process does not commit.
 func (c *connection) Begin() (driver.Tx, error) {
 	if err := c.process.ask(); err != nil {
 		return nil, err
 	}
-	tx, err := c.Conn.Begin() //nolint:staticcheck // the driver's BeginTx is behind a driver.Conn
+	tx, err := c.Conn.Begin() //nolint:staticcheck // driver.Conn hides the driver's BeginTx
 	return transaction{tx, c.process}, err
 }
 
@@ -190,7 +189,7 @@ func (t transaction) Commit() error {
 	return t.Tx.Commit()
 }
 
-// Prepare would go past ask, and no package prepares statements.
+// Prepare would bypass ask, and no package prepares statements.
 func (*connection) Prepare(string) (driver.Stmt, error) { return nil, errPrepared }
 
 func (c *connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
@@ -209,7 +208,7 @@ func (c *connection) ExecContext(ctx context.Context, query string, args []drive
 	}
 	if !c.within {
 		c.process.takes()
-		err = c.process.alive() // nobody is there for the answer
+		err = c.process.alive() // no process is left to get the reply
 	}
 	return result, err
 }
@@ -221,13 +220,13 @@ func (c *connection) QueryContext(ctx context.Context, query string, args []driv
 	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
 }
 
-// network is the way of a process to the service.
+// network is the transport of a process.
 type network struct {
 	process *process
 	service *searchtest.Server
 }
 
-// Do lets a request through, unless its process is dead, or was stopped for longer than it may take.
+// Do sends a request unless its process is dead, or was stopped for longer than the request may take.
 func (n *network) Do(req *http.Request) (*http.Response, error) {
 	if err := n.process.alive(); err != nil {
 		return nil, err

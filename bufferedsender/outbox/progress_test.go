@@ -9,7 +9,7 @@ import (
 
 var polls = &RelayOptions{Poll: time.Second, idlePoll: time.Second}
 
-// numbers are those of the first class.
+// numbers returns these numbers for the first class.
 func numbers(n int64) (of [classes]int64) {
 	of[0] = n
 	return of
@@ -38,7 +38,7 @@ func TestAReadGoesOnFromTheLastLookAndBackToWhatHasEnded(t *testing.T) {
 	require.EqualValues(t, 5, p.begin(now.Add(2*time.Hour), time.Hour).known[0], "what is above it is not late")
 }
 
-// A transaction that writes holds its lock before it draws a number.
+// A writing transaction holds its lock before it draws a number.
 func TestAFloorKnowsWhatATransactionMayHold(t *testing.T) {
 	f := floor{last: 10}
 	look := func(last int64, writers map[string]bool) int64 {

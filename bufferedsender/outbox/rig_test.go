@@ -22,14 +22,14 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// rig is a table with an application's own, a service, and relays.
+// rig is an outbox with the application's table, a service, and relays.
 type rig struct {
 	db      database
 	table   *Table
 	service *searchtest.Server
 }
 
-// newRig makes the table of the application, "entity", beside the outbox.
+// newRig creates the application's table "entity" next to the outbox.
 func newRig(t testing.TB, db database) *rig {
 	t.Helper()
 	r := &rig{db: db, table: &Table{Dialect: db.dialect, Queue: "entities"}, service: searchtest.NewServer(&searchtest.Options{KeepContents: true})}
@@ -40,7 +40,7 @@ func newRig(t testing.TB, db database) *rig {
 	return r
 }
 
-// intercept has requests with documents pass through f, which gets their actions.
+// intercept passes requests with documents through f, with their actions.
 func (r *rig) intercept(f func(req *http.Request, actions []entity, next func() (*http.Response, error)) (*http.Response, error)) {
 	r.service.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		if !strings.HasSuffix(req.URL.Path, "/docs/search.index") {
@@ -60,7 +60,7 @@ func (r *rig) intercept(f func(req *http.Request, actions []entity, next func() 
 	})
 }
 
-// short are options with which a relay that dies is missed soon.
+// short returns options with short leases, so that a dead relay is replaced soon.
 func short(o RelayOptions) *RelayOptions {
 	if o.Lease == 0 {
 		o.Lease, o.renew = testTimeout+7*time.Second, 500*time.Millisecond
@@ -69,10 +69,9 @@ func short(o RelayOptions) *RelayOptions {
 	return &o
 }
 
-// testTimeout is that of requests.
 const testTimeout = 2 * time.Second
 
-// sender makes one to the service.
+// sender creates a sender to the service.
 func (r *rig) sender(t testing.TB) *bufferedsender.BufferedSender[entity] {
 	t.Helper()
 	client, err := search.NewClientWithKey("https://test.search.windows.net", "entities", azcore.NewKeyCredential(searchtest.AdminKey), &search.ClientOptions{
@@ -88,14 +87,13 @@ func (r *rig) sender(t testing.TB) *bufferedsender.BufferedSender[entity] {
 	return sender
 }
 
-// relay is one that runs.
+// running is a started relay.
 type running struct {
 	*Relay
 	stop func() error
 }
 
-// run starts a relay with a pool and a sender of its own. It ends with the test, unless it was
-// stopped before.
+// run starts a relay with its own pool and sender. It ends with the test unless stopped earlier.
 func (r *rig) run(t testing.TB, opts RelayOptions) *running {
 	t.Helper()
 	relay, err := NewRelay(openPool(t, r.db.dialect, r.db.url), r.table, r.sender(t).Raw(), short(opts))
@@ -116,7 +114,7 @@ func (r *rig) run(t testing.TB, opts RelayOptions) *running {
 	return &running{relay, stop}
 }
 
-// empty waits until nothing is left in the table.
+// empty waits until the table is empty.
 func (r *rig) empty(t testing.TB) {
 	t.Helper()
 	testkit.Eventually(t, func() bool {
@@ -125,7 +123,7 @@ func (r *rig) empty(t testing.TB) {
 	}, "rows are left")
 }
 
-// indexed returns what the index has of a key.
+// indexed returns the document of a key in the index.
 func (r *rig) indexed(t testing.TB, key string) (e entity, is bool) {
 	t.Helper()
 	text, is := r.service.Document("entities", key)
@@ -135,7 +133,7 @@ func (r *rig) indexed(t testing.TB, key string) (e entity, is bool) {
 	return e, is
 }
 
-// same compares the index with the table of the application, key by key.
+// same compares the index with the application's table, key by key.
 func (r *rig) same(t testing.TB) {
 	t.Helper()
 	want := make(map[string]entity)
@@ -160,7 +158,7 @@ func (r *rig) put(ctx context.Context, tx Execer, key string, v int) error {
 	return err
 }
 
-// goesBack returns the keys of which the index has had something older after something newer.
+// goesBack returns the keys whose document in the index went back to an older version.
 func (r *rig) goesBack() (keys []string) {
 	newest := make(map[string]int)
 	for _, c := range r.service.Changes("entities") {

@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// The rights in doc.go are enough, for writers and for relays.
+// The rights in doc.go suffice for writers and for relays.
 func TestTheRightsThatAreDocumentedAreEnough(t *testing.T) {
 	db := newPostgres(t)
 	_, writer := db.as(t, `GRANT INSERT, SELECT (queue) ON azsearch_outbox`, `GRANT USAGE ON SEQUENCE azsearch_outbox_seq`)
@@ -32,7 +32,7 @@ func TestTheRightsThatAreDocumentedAreEnough(t *testing.T) {
 	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "nothing is wrong")
 }
 
-// Triggers do not fire for these writes, so nothing but the settings shows them.
+// Triggers do not fire for these writes, so only the settings reveal them.
 func TestARelayNamesWritesThatLeaveNoRows(t *testing.T) {
 	db := newPostgres(t)
 	role, relay := db.as(t, `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public`, `GRANT SELECT ON SEQUENCE azsearch_outbox_seq`)

@@ -30,13 +30,13 @@ func newRotating(t testing.TB) database {
 
 var rotating = &SchemaOptions{Rotate: time.Minute}
 
-// turned has rows go into a partition from now on.
+// turned directs new rows into a partition.
 func (db database) turned(t testing.TB, part int) {
 	t.Helper()
 	db.exec(t, fmt.Sprintf(`ALTER TABLE azsearch_outbox ALTER part SET DEFAULT %d`, part))
 }
 
-// sizes of the partitions, in bytes.
+// sizes returns the sizes of the partitions in bytes.
 func (db database) sizes(t testing.TB) (all [ringLeaves]int64) {
 	t.Helper()
 	for i := range all {
@@ -50,7 +50,7 @@ func (r *rig) emptied(t testing.TB) error {
 	return sqlkit.OnConn(t.Context(), r.db.DB, func(c *sql.Conn) error { return emptyRing(t.Context(), c, r.table.text) })
 }
 
-// fill writes rows that make a partition worth emptying, and deletes all but those of kept.
+// fill writes enough rows to make emptying a partition worthwhile, and deletes all but kept.
 func (r *rig) fill(t testing.TB, part int, kept ...string) {
 	t.Helper()
 	r.db.turned(t, part)
@@ -107,7 +107,7 @@ func TestTheSchemaOfPartitionsIsWhatMigrateMakes(t *testing.T) {
 	require.Equal(t, made, written)
 }
 
-// Rows of a key are in several partitions, at the same places of them: what is deleted is what was confirmed.
+// Rows of a key are in the same positions of several partitions; only confirmed ones are deleted.
 func TestRowsOfAllPartitionsAreSentInTheirOrderAndOnlyTheseAreDeleted(t *testing.T) {
 	db := newRotating(t)
 	r := newRig(t, db)
@@ -176,7 +176,8 @@ func TestAPartitionIsEmptiedThoughASnapshotIsOpen(t *testing.T) {
 	require.Equal(t, 1, left)
 }
 
-// A transaction that was on its way to a partition writes a row between the look without a lock and the truncation.
+// A transaction that has already chosen the partition writes a row between the check without a lock and the
+// truncation.
 func TestARowThatComesWhileAPartitionIsEmptiedStays(t *testing.T) {
 	r := newRig(t, newRotating(t))
 	late := func() *sql.Tx {
@@ -219,14 +220,14 @@ func TestARowThatComesWhileAPartitionIsEmptiedStays(t *testing.T) {
 	stays()
 }
 
-// A relay empties partitions by itself, and nothing else: rows of others in them stay.
+// A relay empties partitions without being asked, and keeps rows of other queues in them.
 func TestARelayEmptiesPartitionsThatItHasLeft(t *testing.T) {
 	r := newRig(t, newRotating(t))
 	r.fill(t, 0)
 	r.fill(t, 1, "k7")
 	r.db.turned(t, 2)
 	r.run(t, RelayOptions{})
-	r.db.inTx(t, func(tx *sql.Tx) error { // it looks when it has deleted something
+	r.db.inTx(t, func(tx *sql.Tx) error { // it checks after a delete
 		require.NoError(t, r.put(t.Context(), tx, "k", 1))
 		return Write(t.Context(), tx, r.table, models.UploadAction(entity{"k", 1, 0}))
 	})
@@ -234,7 +235,7 @@ func TestARelayEmptiesPartitionsThatItHasLeft(t *testing.T) {
 	require.NotZero(t, r.db.sizes(t)[1])
 }
 
-// The table becomes one with partitions while it is written to and relays work: nothing is lost, rights stay.
+// The table is partitioned while it is written to and relays run: nothing is lost, rights stay.
 func TestATableInUseGetsPartitions(t *testing.T) {
 	testkit.Long(t)
 	r := newRig(t, newPostgres(t))
@@ -319,7 +320,7 @@ func TestPartitionsAreMadeOfAllOrNothing(t *testing.T) {
 	require.Len(t, rows, 1)
 }
 
-// as makes a role with rights, and opens the database as it.
+// as creates a role with rights and opens the database as that role.
 func (db database) as(t testing.TB, rights ...string) (role string, app database) {
 	t.Helper()
 	role = fmt.Sprintf("app_%d", time.Now().UnixNano())
@@ -339,8 +340,8 @@ func (db database) as(t testing.TB, rights ...string) (role string, app database
 	return role, database{openPool(t, PostgreSQL, address.String()), PostgreSQL, address.String()}
 }
 
-// Policies of the table say who sees its rows; a partition that has none of its own shows nothing, and TRUNCATE does
-// not ask.
+// Row policies of the table decide which rows are visible; a partition without policies shows none, and TRUNCATE
+// ignores them.
 func TestRowsThatPoliciesHideAreNoReasonToEmptyAPartition(t *testing.T) {
 	r := newRig(t, newRotating(t))
 	r.fill(t, 1, "k7")
@@ -370,7 +371,7 @@ func TestAnOpenTransactionThatWroteToAPartitionKeepsOnlyThatOne(t *testing.T) {
 	require.Equal(t, 1, left)
 }
 
-// Its turn may come during the second look, and then writers would wait for the end of that.
+// Its turn may come during the second check, and then writers would wait for the end of the check.
 func TestThePartitionWhoseTurnComesNextIsNotEmptied(t *testing.T) {
 	r := newRig(t, newRotating(t))
 	r.fill(t, 0)
@@ -396,8 +397,8 @@ func TestWhatLargeDocumentsLeaveBehindGoesAway(t *testing.T) {
 	require.Zero(t, r.db.sizes(t)[1])
 }
 
-// The owner of the table owns its partitions, so that relays that are the owner can empty them; rights for columns
-// and to grant stay, and none come.
+// The owner of the table owns its partitions, so relays of the owner can empty them. Column rights and grant options
+// stay, and no rights are added.
 func TestOwnerAndRightsAreTheSameWithPartitions(t *testing.T) {
 	r := newRig(t, newPostgres(t))
 	owner, relay := r.db.as(t, `GRANT CREATE ON SCHEMA public`)
@@ -424,8 +425,8 @@ func TestOwnerAndRightsAreTheSameWithPartitions(t *testing.T) {
 	require.NoError(t, Migrate(t.Context(), relay.DB, PostgreSQL, &SchemaOptions{Rotate: time.Hour}))
 }
 
-// A transaction that has taken a dead letter away, as Retry does, comes to the table of rows while that gets
-// partitions.
+// A transaction that has taken a dead letter, as Retry does, accesses the table of rows while it is being
+// partitioned.
 func TestPartitionsAreMadeThoughDeadLettersAreLocked(t *testing.T) {
 	r := newRig(t, newPostgres(t))
 	r.db.exec(t, `INSERT INTO azsearch_outbox_dead (queue, seq, class, key, op, written, attempts, status, reason, message, died) VALUES ('entities', 1, 0, 'a', '', 0, 0, 400, '', '', 0)`)
@@ -437,7 +438,7 @@ func TestPartitionsAreMadeThoughDeadLettersAreLocked(t *testing.T) {
 	require.NoError(t, tx.Commit())
 }
 
-// The owner does not see rows that its own policies hide, and would leave them behind.
+// Row policies may hide rows from the owner, who would leave them behind.
 func TestATableWithPoliciesOrTriggersIsLeftAsItIs(t *testing.T) {
 	db := newPostgres(t)
 	owner, app := db.as(t, `GRANT CREATE ON SCHEMA public`, `GRANT ALL ON ALL TABLES IN SCHEMA public`)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Logical replication, and a dump of the tables, bring rows without the sequence that has numbered them.
+// Logical replication and table dumps copy rows without their sequence.
 func TestASequenceThatIsBehindItsRowsIsNamedWithWhatToRun(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, newPostgres(t))

@@ -44,7 +44,7 @@ func TestAFloorWaitsForNoTransactionsOfAnotherServer(t *testing.T) {
 	require.Len(t, f.open, 1)
 }
 
-// Also of a server that has answered a tick first, and of which a read knows nothing yet.
+// This includes a server that has answered a tick first, before any read.
 func TestASequenceThatIsBehindIsNamedByARelayThatRuns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, newPostgres(t))
@@ -66,7 +66,8 @@ func TestASequenceThatIsBehindIsNamedByARelayThatRuns(t *testing.T) {
 	require.NotEmpty(t, f.another, "it has given 2000 before")
 }
 
-// A role that sends rows, and writes none, cannot have keys read again: the log says so, and the relay works.
+// A role that only sends rows cannot write them, so it cannot schedule keys to be read again. The log says so, and
+// the relay works.
 func TestARoleThatMustNotWriteRowsReloadsNoKeys(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -125,7 +126,7 @@ func TestARelayEndsWhenItsFileIsReplacedOrRemoved(t *testing.T) {
 	}
 }
 
-// A file that is overwritten by a copy keeps its name; the copy lacks what relays have written to it.
+// A file that is overwritten by a copy keeps its name; the copy lacks later writes of relays.
 func TestAFileThatIsRestoredIsReadFromItsBeginning(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -177,7 +178,7 @@ func TestAFileThatIsRestoredIsReadFromItsBeginning(t *testing.T) {
 		}
 	}
 	run(statements...)
-	for i := range 2 * someKeys { // the numbers are beyond those of before when the relay looks
+	for i := range 2 * someKeys { // when the relay looks, numbers already exceed the previous ones
 		key := fmt.Sprint("k", i%(someKeys/2))
 		require.NoError(t, errors.Join(r.put(t.Context(), conn, key, 2000+i), Write(t.Context(), conn, r.table, models.UploadAction(entity{key, 2000 + i, 0}))))
 	}
@@ -189,7 +190,7 @@ func TestAFileThatIsRestoredIsReadFromItsBeginning(t *testing.T) {
 	r.same(t)
 }
 
-// A row below the floor, which the argument excludes, and a database where nothing else happens.
+// A row below the floor, which is impossible by design, in a database without other activity.
 func TestAFullPassReadsAlsoWhenNothingSeemsNew(t *testing.T) {
 	l := still(t, &accepting{}, RelayOptions{})
 	read := func() {
@@ -214,7 +215,7 @@ func TestAFullPassReadsAlsoWhenNothingSeemsNew(t *testing.T) {
 	require.EqualValues(t, 1, l.stats.Late)
 }
 
-// Answers of before the change are of the earlier server.
+// Replies from before the change belong to the earlier server.
 func TestAnAnswerOfAnEarlierServerChangesNothing(t *testing.T) {
 	l := still(t, &accepting{}, RelayOptions{})
 	c := l.progress.begin(time.Now(), time.Hour)
@@ -229,7 +230,7 @@ func TestAnAnswerOfAnEarlierServerChangesNothing(t *testing.T) {
 	require.Len(t, l.holds.gifts, 1)
 }
 
-// A new server gets its identity from the first read. A tick under way meanwhile has seen none.
+// A new server gets its identity from the first read. A tick that runs at that time has not seen one.
 func TestATickThatBeganBeforeTheServerHadAnIdentityShowsNoOther(t *testing.T) {
 	l := still(t, &accepting{}, RelayOptions{})
 	l.progress.floor.server = "a"
@@ -241,7 +242,7 @@ func TestATickThatBeganBeforeTheServerHadAnIdentityShowsNoOther(t *testing.T) {
 	require.EqualValues(t, 1, l.progress.life, "a server that has recovered has none until the next read")
 }
 
-// Roles of before may send rows; what Migrate adds is theirs as well.
+// Existing roles may send rows, so they get the rights on what Migrate adds.
 func TestARoleThatMaySendRowsMayRecognizeTheServer(t *testing.T) {
 	db := newPostgres(t)
 	db.exec(t, `DROP TABLE azsearch_outbox_nonce`)

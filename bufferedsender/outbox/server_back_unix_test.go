@@ -27,19 +27,19 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// forgetful is a server of one test whose commits are lost in a crash, with an application and a relay. The relay
-// reaches it through a line of its own, which can be cut and led to another server.
+// forgetful is a server that loses commits in a crash, with an application and a relay. The relay's connection can be
+// cut and redirected to another server.
 type forgetful struct {
 	*rig
 	server *servers.PostgresServer
 	line   line
 	busy   atomic.Bool // the service applies nothing
-	mute   atomic.Bool // it answers nothing
+	mute   atomic.Bool // the service answers nothing
 	log    lockedBuffer
 	frozen []int
 }
 
-// line is how a relay reaches a server.
+// line is a relay's connection to a server.
 type line struct {
 	to  atomic.Pointer[string] // host and port
 	cut atomic.Bool
@@ -69,7 +69,7 @@ func (f *forgetful) leads(to *servers.PostgresServer) {
 	f.line.to.Store(&addr)
 }
 
-// relay starts one that uses the line.
+// relay starts a relay that uses the line.
 func (f *forgetful) relay(t *testing.T, o RelayOptions) *Relay {
 	t.Helper()
 	config, err := pgx.ParseConfig(f.db.url)
@@ -99,7 +99,7 @@ func (f *forgetful) relay(t *testing.T, o RelayOptions) *Relay {
 	return r
 }
 
-// writes has the application write some keys, one transaction each.
+// writes makes the application write some keys, one transaction each.
 func (f *forgetful) writes(t *testing.T, keys, v int, flushed bool) {
 	t.Helper()
 	for i := range keys {
@@ -113,7 +113,7 @@ func (f *forgetful) writes(t *testing.T, keys, v int, flushed bool) {
 	}
 }
 
-// freeze has the server write no log by itself any more: what commits from now on is lost in a crash.
+// freeze stops the server's log writer: later commits are lost in a crash.
 func (f *forgetful) freeze(t *testing.T) {
 	t.Helper()
 	pids, err := sqlkit.Texts(t.Context(), f.db, `SELECT pid::text FROM pg_stat_activity WHERE backend_type IN ('walwriter', 'background writer', 'checkpointer')`)
@@ -127,11 +127,11 @@ func (f *forgetful) freeze(t *testing.T) {
 	}
 }
 
-// crash ends the server without a checkpoint and starts it, without the relay, which is back when its line is.
+// crash ends the server without a checkpoint and restarts it. The relay returns with its line.
 func (f *forgetful) crash(t *testing.T) {
 	t.Helper()
 	f.line.cut.Store(true)
-	for _, pid := range f.frozen { // the first that they get when they continue
+	for _, pid := range f.frozen { // the first signal that they get when they continue
 		require.NoError(t, syscall.Kill(pid, syscall.SIGQUIT))
 	}
 	f.server.CrashImmediate(t)
@@ -152,8 +152,8 @@ func (f *forgetful) indexHas(t *testing.T, keys, v int) {
 	})
 }
 
-// Its log is flushed up to version 1: what comes after it is confirmed, and lost. The numbers of the lost rows are
-// given again, below the last one that the relay has read.
+// The log is flushed up to version 1; later rows are confirmed and then lost. New rows reuse the lost numbers, below
+// the last number that the relay has read.
 func TestRowsWithNumbersThatALostRowHadAreSent(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -200,7 +200,7 @@ func TestNothingThatWasReadBeforeAServerWentBackIsSentAfterwards(t *testing.T) {
 	require.Empty(t, f.goesBack())
 }
 
-// Nothing is written after the crash: only the relay knows of which keys the index has more than the table.
+// Nothing is written after the crash, so only the relay knows the keys for which the index is ahead of the table.
 func TestKeysOfWhichTheIndexMayBeAheadAreReadAgain(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -223,7 +223,7 @@ func TestKeysOfWhichTheIndexMayBeAheadAreReadAgain(t *testing.T) {
 	f.same(t)
 }
 
-// The standby has not got what was committed last, and writers use it before the relay does.
+// The standby lacks the last commits, and writers use it before the relay does.
 func TestAStandbyThatIsBehindIsReadFromItsBeginning(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -249,7 +249,7 @@ func TestAStandbyThatIsBehindIsReadFromItsBeginning(t *testing.T) {
 	standby.SQL(t, "postgres", `SELECT pg_promote()`)
 	f.leads(standby)
 	f.db.DB = openPool(t, PostgreSQL, strings.Replace(f.db.url, f.server.Addr(), standby.Addr(), 1))
-	f.writes(t, someKeys/2, 2000, true) // the other keys are as they were: the index is ahead of them
+	f.writes(t, someKeys/2, 2000, true) // for the other keys the index is still ahead
 	f.line.cut.Store(false)
 	testkit.Eventually(t, func() bool { return strings.Contains(f.log.String(), "server changed") })
 	f.busy.Store(false)
@@ -260,7 +260,7 @@ func TestAStandbyThatIsBehindIsReadFromItsBeginning(t *testing.T) {
 	f.same(t)
 }
 
-// A lost connection is not another server; a backend that is killed has the server recover, and lose commits.
+// A lost connection does not mean another server. A killed backend makes the server recover and lose commits.
 func TestALostConnectionOnlyHasTheRelayAskAgain(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -289,8 +289,7 @@ func TestALostConnectionOnlyHasTheRelayAskAgain(t *testing.T) {
 	f.same(t)
 }
 
-// The nonce of a dump that is restored in the same server is the same, and so is that of a copy of a server that was
-// shut down.
+// A dump restored into the same server has the same nonce, and so has a copy of a stopped server.
 func TestACopyHasAnIdentityOfItsOwn(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -31,14 +31,14 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// noting is a connector that notes the statements of its connections.
+// noting is a connector that records the statements of its connections.
 type noting struct {
 	driver.Connector
 	mu  sync.Mutex
 	all []string
 }
 
-// statementsOf opens a database once more, with a driver that notes statements.
+// statementsOf opens a database with a driver that records statements.
 func statementsOf(t testing.TB, db database) (*noting, database) {
 	t.Helper()
 	c := &noting{Connector: &connector{&process{}, db.Driver(), db.url}}
@@ -76,8 +76,8 @@ func (c *notingConn) QueryContext(ctx context.Context, query string, args []driv
 	return c.connection.QueryContext(ctx, query, args)
 }
 
-// since returns how many statements there were behind the first n, and how many of them only
-// set the connection up, which SQLite does without reading anything.
+// since returns the number of statements after the first n, and how many of them only set up the connection, for
+// which SQLite reads nothing.
 func (c *noting) since(n int) (all, setUp int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -266,7 +266,7 @@ func TestOneConnectionIsEnough(t *testing.T) {
 	emptied(t, db, table)
 }
 
-// inTheWay moves the log into the database, and reports whether somebody was in the way.
+// inTheWay checkpoints the log into the database, and reports whether another connection prevented that.
 func inTheWay(t testing.TB, db *sql.DB) (busy bool) {
 	t.Helper()
 	var blocked, log, moved int
@@ -295,7 +295,7 @@ func TestARelayHoldsNoSnapshotWhileItLoadsAndSends(t *testing.T) {
 	emptied(t, db, table)
 }
 
-// flow writes rows until so many megabytes are in the log more, or would be.
+// flow writes rows until the log has grown by this many megabytes, or would have.
 func flow(t testing.TB, db database, table *Table, megabytes int) {
 	t.Helper()
 	text := strings.Repeat("x", 250_000)
@@ -333,7 +333,7 @@ func TestTheLogStaysBoundedWhileReadersHoldSnapshotsInBursts(t *testing.T) {
 	require.NoError(t, r.Ready())
 }
 
-// What a burst has left in the log is on the disk until somebody truncates it.
+// After a burst the log keeps its size on disk until a connection truncates it.
 func TestAnIdleRelayTruncatesTheLog(t *testing.T) {
 	inBubble(t, func(t *testing.T, db database) {
 		db.DB = openPool(t, SQLite, strings.ReplaceAll(db.url, "FULL", "OFF"))
@@ -352,8 +352,8 @@ func TestAnIdleRelayTruncatesTheLog(t *testing.T) {
 	})
 }
 
-// killVariable has the test binary be a process that writes and relays until it is killed: the
-// database, and the service.
+// killVariable makes the test binary a process that writes and relays until it is killed. Its value has database and
+// service.
 const killVariable = "AZSEARCH_TEST_OUTBOX_KILLED"
 
 func init() {
@@ -364,8 +364,8 @@ func init() {
 
 const keysOfKills = 20
 
-// writeAndRelay is that process. It prints "c KEY VERSION" after each commit. Versions that it rolls
-// back are above a million.
+// writeAndRelay is that process. It prints "c KEY VERSION" after each commit. Versions above a million are rolled
+// back.
 func writeAndRelay(job string) error {
 	url, address, _ := strings.Cut(job, " ")
 	db, err := sql.Open("sqlite", url)
@@ -447,7 +447,7 @@ func TestAProcessThatIsKilledLosesNothingCommittedAndSendsNothingRolledBack(t *t
 			var key string
 			var version int
 			if read, _ := fmt.Sscanf(lines.Text(), "c %s %d", &key, &version); read < 2 {
-				continue // it has died in the middle of a line
+				continue // it died in the middle of a line
 			}
 			committed[key] = max(committed[key], version)
 			if n++; n == after {
@@ -456,7 +456,7 @@ func TestAProcessThatIsKilledLosesNothingCommittedAndSendsNothingRolledBack(t *t
 		}
 		require.Error(t, cmd.Wait())
 		require.GreaterOrEqual(t, n, after, problems.String())
-		// It is dead, and its requests with it: its leases may end now instead of in twenty seconds.
+		// The process is dead, and so are its requests, so its leases may expire now instead of in twenty seconds.
 		db.exec(t, `UPDATE azsearch_outbox_lease SET expires = 0`)
 	}
 	own := &http.Client{Transport: &http.Transport{}}

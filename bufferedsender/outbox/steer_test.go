@@ -142,7 +142,7 @@ func TestContainsSaysOfEachKeyWhetherItWaits(t *testing.T) {
 	})
 }
 
-// sequence yields keys, and then perhaps an error.
+// sequence yields keys, and then possibly an error.
 func sequence(n int, last error) func(yield func(string, error) bool) {
 	return func(yield func(string, error) bool) {
 		for i := range n {
@@ -310,7 +310,7 @@ func TestLagSeesTheOldestTransaction(t *testing.T) {
 	}, "it grows with the transaction")
 }
 
-// What is open in another database does not keep anything from being cleaned up in this one.
+// Transactions in another database do not delay the clean-up of this one.
 func TestLagDoesNotSeeTransactionsOfOtherDatabases(t *testing.T) {
 	testkit.Long(t)
 	db, other := newPostgres(t), newPostgres(t)

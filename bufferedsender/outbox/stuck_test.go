@@ -54,7 +54,7 @@ func TestARelayThatSettlesNothingGivesItsRangesToOneThatWorks(t *testing.T) {
 				empty(90 * time.Second)
 				require.LessOrEqual(t, ill.Stats().Ranges, int64(1))
 				require.GreaterOrEqual(t, well.Stats().Ranges, int64(ranges-1))
-				for range 4 { // every probe fails, and delays its rows by no more than a probe
+				for range 4 { // every probe fails, and delays its rows by one probe only
 					write()
 					empty(45 * time.Second)
 				}
@@ -125,7 +125,7 @@ func TestAPlaceChangesAsRowsAreSettledAndProbesFail(t *testing.T) {
 	require.True(t, s.works)
 }
 
-// The count of renewals is the sign that the file of SQLite went back.
+// The count of renewals shows that the SQLite file went back.
 func TestARelayThatStepsAsideKeepsItsCountOfRenewals(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		relay, err := NewRelay(db.DB, &Table{Dialect: db.dialect, Queue: "q"}, newScripted(), short(RelayOptions{}))

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// TELEMETRY.md names every metric with its unit and its words, and no other.
+// TELEMETRY.md must list exactly the metrics, with unit and description.
 func TestTelemetryIsWhatTheManualSays(t *testing.T) {
 	r := newRig(t, newSQLite(t))
 	r.oneRow(t, 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// stressFor is how long tests under load take: AZSEARCH_TEST_STRESS, which the soak sets, or one second.
+// stressFor is the duration of tests under load: AZSEARCH_TEST_STRESS, which the soak sets, or one second.
 func stressFor(t testing.TB) time.Duration {
 	t.Helper()
 	text := os.Getenv("AZSEARCH_TEST_STRESS")
@@ -24,7 +24,7 @@ func stressFor(t testing.TB) time.Duration {
 	return d
 }
 
-// copyDatabase dumps one database and restores it into an empty one.
+// copyDatabase dumps a database and restores it into an empty one.
 func copyDatabase(t testing.TB, server *servers.PostgresServer, from, to string) {
 	t.Helper()
 	file := t.TempDir() + "/dump"
@@ -37,5 +37,5 @@ func copyDatabase(t testing.TB, server *servers.PostgresServer, from, to string)
 	}
 }
 
-// fewer is a tenth with -short, as under the race detector, which makes all of it ten times as slow.
+// fewer is a tenth with -short, as under the race detector, which is ten times as slow.
 func fewer(n int) int { return n / testkit.Cases(10, 1, 1) }

@@ -21,10 +21,10 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// What others have lost rows by, on a real PostgreSQL: the trap is shown on a naive reader, and
-// its absence here.
+// Known ways to lose rows, on a real PostgreSQL: each test shows the loss with a naive reader and its absence with a
+// relay.
 
-// begin begins a transaction that ends with the test if it has not ended before.
+// begin begins a transaction that ends with the test at the latest.
 func (r *rig) begin(t testing.TB) *sql.Tx {
 	t.Helper()
 	tx, err := r.db.BeginTx(context.Background(), nil)
@@ -33,8 +33,7 @@ func (r *rig) begin(t testing.TB) *sql.Tx {
 	return tx
 }
 
-// cursor is the reader that many have written: it asks for what is above the last number that it has
-// seen.
+// cursor is a common naive reader: it selects rows above the last number it has seen.
 type cursor struct{ last int64 }
 
 func (c *cursor) read(t testing.TB, r *rig) (keys []string) {
@@ -62,7 +61,7 @@ func TestARowThatCommitsAfterLaterOnesIsSent(t *testing.T) {
 	require.Equal(t, []string{"fast"}, naive.read(t, r))
 
 	relay := r.run(t, RelayOptions{fullPass: time.Hour})
-	r.empty(t) // of what is visible
+	r.empty(t) // of visible rows
 	_, is := r.indexed(t, "fast")
 	require.True(t, is)
 	require.NoError(t, slow.Commit())
@@ -88,7 +87,7 @@ func TestADeleteUpToANumberWouldLoseALateRow(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, n, "the naive delete removes a row that nobody has read")
 
-	// The relay deletes the numbers that it has read. While its first request is under way a row with a lower number
+	// The relay deletes the numbers that it has read. While its first request is in flight, a row with a lower number
 	// commits.
 	slow = r.begin(t)
 	require.NoError(t, Write(ctx, slow, r.table, models.UploadAction(entity{"late", 1, 0})))
@@ -148,7 +147,7 @@ func TestATransactionThatStaysOpenDelaysNobodyElse(t *testing.T) {
 	}
 }
 
-// A transaction that is prepared has another name afterwards, and still holds numbers.
+// A prepared transaction has another name and still holds numbers.
 func TestAPreparedTransactionIsWaitedForByTheFloor(t *testing.T) {
 	testkit.Long(t)
 	r := newRig(t, newPostgres(t))
@@ -174,7 +173,7 @@ func TestAPreparedTransactionIsWaitedForByTheFloor(t *testing.T) {
 			r.empty(t)
 		}
 	}
-	others(0, 5) // by now the relay waits for the transaction, under the name that it has
+	others(0, 5) // by now the relay waits for the transaction under its current name
 	run(`PREPARE TRANSACTION 'two phases'`)
 	others(5, 20)
 	run(`COMMIT PREPARED 'two phases'`)
@@ -183,8 +182,8 @@ func TestAPreparedTransactionIsWaitedForByTheFloor(t *testing.T) {
 	require.Zero(t, relay.Stats().Late)
 }
 
-// What a poll finds is compared with what has been committed before it, with transactions that begin, write, end and
-// are prepared in any order.
+// Each poll is compared with the rows committed before it, while transactions begin, write, end and are prepared in
+// any order.
 func TestEveryRowIsReadByThePollAfterItsCommit(t *testing.T) {
 	testkit.Long(t)
 	r := newRig(t, newPostgres(t))
@@ -271,7 +270,7 @@ func TestEveryRowIsReadByThePollAfterItsCommit(t *testing.T) {
 	}
 }
 
-// The order of numbers is the order of the truth only if the entity is locked first.
+// The numbers follow the order of changes only if the entity is locked first.
 func TestARowBeforeItsEntityGetsTheOrderWrong(t *testing.T) {
 	testkit.Long(t)
 	for _, way := range []struct {
@@ -300,8 +299,7 @@ func TestARowBeforeItsEntityGetsTheOrderWrong(t *testing.T) {
 			ctx := t.Context()
 			first, second := r.begin(t), r.begin(t)
 			begun, ended := make(chan struct{}), make(chan error, 1)
-			// The first transaction stops in the middle. The second one runs in that time, as far as
-			// the first one lets it.
+			// The first transaction pauses in the middle. The second one then runs as far as the locks allow.
 			go func() {
 				<-begun
 				err := way.write(ctx, r, second, 2, func() {})
@@ -341,7 +339,7 @@ func (r *rig) blockedOrDone(t testing.TB, ended chan error) {
 	})
 }
 
-// loader reads the truth.
+// loader reads the application's table.
 func (r *rig) loader() Loader {
 	return Load(func(ctx context.Context, keys []string) (all []models.IndexDocumentsAction[entity], err error) {
 		for _, key := range keys {
@@ -356,8 +354,7 @@ func (r *rig) loader() Loader {
 	})
 }
 
-// Workers that each lock the next row, as most queues on PostgreSQL do, send two changes of a key at
-// the same time.
+// Workers that each lock the next row, as most queues on PostgreSQL do, send two changes of a key concurrently.
 func TestSkipLockedReordersAKeyAndTheRelaysDoNot(t *testing.T) {
 	testkit.Long(t)
 	r := newRig(t, newPostgres(t))
@@ -396,7 +393,7 @@ func TestBackendsThatAreTerminatedInTheMiddleOfARequestLoseNothing(t *testing.T)
 	var once sync.Once
 	r.intercept(func(_ *http.Request, _ []entity, next func() (*http.Response, error)) (*http.Response, error) {
 		reply, err := next()
-		once.Do(func() { // the request is applied, and its answer comes after the end of all connections
+		once.Do(func() { // the request is applied, and its reply comes after all connections have ended
 			_, killed := r.db.ExecContext(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 			err = errors.Join(err, killed)
 		})
@@ -412,7 +409,7 @@ func TestBackendsThatAreTerminatedInTheMiddleOfARequestLoseNothing(t *testing.T)
 	require.Zero(t, relay.Stats().LeasesLost, "a lease is a row, and no connection")
 }
 
-// After a failover a pool may go on with connections to a server that has become a reader.
+// After a failover a pool may keep connections to a server that has become read-only.
 func TestConnectionsToAReaderAreDropped(t *testing.T) {
 	r := newRig(t, newPostgres(t))
 	ctx := t.Context()
@@ -450,7 +447,7 @@ func TestTransactionsOfTheCallerThatFailLeaveNothing(t *testing.T) {
 			for n := range 25 {
 				keys := []string{"a", "b"}
 				if (w+n)%2 == 0 {
-					keys = []string{"b", "a"} // which deadlocks with the others
+					keys = []string{"b", "a"} // deadlocks with the others
 				}
 				tx, err := r.db.BeginTx(ctx, &sql.TxOptions{Isolation: []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelSerializable}[w%2]})
 				if err != nil {
@@ -487,7 +484,7 @@ func TestTransactionsOfTheCallerThatFailLeaveNothing(t *testing.T) {
 	require.Empty(t, r.goesBack())
 }
 
-// Fluo's exportStressTest: many writers, few keys, several relays that come and go.
+// Fluo's exportStressTest: many writers, few keys, several relays that start and stop.
 func TestTwentyWritersAndRelaysThatComeAndGoEndWithTheSameIndex(t *testing.T) {
 	r := newRig(t, newPostgres(t))
 	r.db.SetMaxOpenConns(25)
@@ -499,8 +496,8 @@ func TestTwentyWritersAndRelaysThatComeAndGoEndWithTheSameIndex(t *testing.T) {
 		writers.Go(func() {
 			rnd := rand.New(rand.NewPCG(uint64(w), 7))
 			for time.Now().Before(until) {
-				// Half of the keys have rows with actions, and half have the key only. One key with both may go
-				// back for a moment: the Loader knows more than the rows that are still to come.
+				// Half of the keys have rows with actions, the other half only keys. A key with both may go back
+				// briefly, because the Loader is ahead of the remaining rows.
 				n := rnd.IntN(500)
 				key := fmt.Sprint("k", n)
 				tx, err := r.db.BeginTx(ctx, nil)
@@ -549,7 +546,7 @@ func TestTwentyWritersAndRelaysThatComeAndGoEndWithTheSameIndex(t *testing.T) {
 	require.Zero(t, fixed.Stats().LeasesLost)
 }
 
-// The database goes down at once and comes back, under load, twice.
+// The database stops immediately and restarts, under load, twice.
 func TestADatabaseThatCrashesUnderLoadLosesNoCommittedRow(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -578,7 +575,7 @@ func TestADatabaseThatCrashesUnderLoadLosesNoCommittedRow(t *testing.T) {
 				var v int
 				err = tx.QueryRowContext(ctx, `INSERT INTO entity (id, v) VALUES ($1, 1) ON CONFLICT (id) DO UPDATE SET v = entity.v + 1 RETURNING v`, key).Scan(&v)
 				if err = errors.Join(err, Write(ctx, tx, r.table, models.UploadAction(entity{key, v, 0}))); err == nil {
-					err = tx.Commit() // whether an error means that it was not, only the table knows
+					err = tx.Commit() // after an error only the table shows whether it was committed
 				} else {
 					_ = tx.Rollback()
 				}
@@ -602,7 +599,7 @@ func TestADatabaseThatCrashesUnderLoadLosesNoCommittedRow(t *testing.T) {
 	r.same(t)
 }
 
-// Others that read by transaction ids deliver nothing after a restore, because those begin again.
+// Readers that use transaction ids deliver nothing after a restore, because the ids restart.
 func TestADumpThatIsRestoredInTheMiddleGoesOn(t *testing.T) {
 	testkit.Long(t)
 	server := servers.Postgres(t)
@@ -620,7 +617,7 @@ func TestADumpThatIsRestoredInTheMiddleGoesOn(t *testing.T) {
 	copyDatabase(t, server, r.db.url, restored)
 	r.db = database{openPool(t, PostgreSQL, restored), PostgreSQL, restored}
 	require.NoError(t, Check(ctx, r.db, PostgreSQL, nil))
-	r.db.inTx(t, func(tx *sql.Tx) error { // numbers go on where they were
+	r.db.inTx(t, func(tx *sql.Tx) error { // numbers continue
 		return errors.Join(r.put(ctx, tx, "k3", 2), Write(ctx, tx, r.table, models.UploadAction(entity{"k3", 2, 0})))
 	})
 	r.run(t, RelayOptions{})

@@ -18,14 +18,14 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// withApp makes the table of an application.
+// withApp creates the table of an application.
 func (db database) withApp(t testing.TB) *Table {
 	t.Helper()
 	db.exec(t, `CREATE TABLE app (id text PRIMARY KEY, v integer)`)
 	return &Table{Dialect: db.dialect, Queue: "q"}
 }
 
-// rowsPerInsert is how many rows an insert into a table leaves in a queue now.
+// rowsPerInsert returns the number of rows that an insert into a table leaves in a queue.
 func rowsPerInsert(t testing.TB, db database, table, queue string) int {
 	t.Helper()
 	was := len(rowsOf(t, db, queue))
@@ -33,7 +33,7 @@ func rowsPerInsert(t testing.TB, db database, table, queue string) int {
 	return len(rowsOf(t, db, queue)) - was
 }
 
-// writtenWhile commits inserts one after another while install runs, and returns the keys that it has committed.
+// writtenWhile commits inserts one after another while install runs, and returns the committed keys.
 func writtenWhile(t *testing.T, db database, install func()) (keys []string) {
 	t.Helper()
 	writing, stop := context.WithCancel(t.Context())
@@ -60,7 +60,8 @@ func writtenWhile(t *testing.T, db database, install func()) (keys []string) {
 	return keys
 }
 
-// altered has the triggers of the table app be others, which write the same, without a moment in which there are none.
+// altered replaces the triggers of the table app by equivalent ones of another name, without a moment without
+// triggers.
 func altered(t *testing.T, db database, name string) {
 	t.Helper()
 	db.inTx(t, func(tx *sql.Tx) error {
@@ -163,7 +164,7 @@ func TestAnotherClassOrVersionOfATriggerWaitsForNoWriter(t *testing.T) {
 	require.Equal(t, []string{"a 0", "b 3", "c 3"}, all)
 }
 
-// Writers queue behind an installer that waits, so it does not wait for long.
+// Writers queue behind a waiting installer, so it does not wait for long.
 func TestATriggerThatGetsNoLockSaysSoAndTheOldOneStays(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		table := db.withApp(t)
@@ -257,7 +258,7 @@ func TestATriggerIsRefusedWhereThereIsNoOutbox(t *testing.T) {
 	})
 }
 
-// Each of many processes that start behind a long transaction would stop the writers once more.
+// Many processes start behind a long transaction, and each would stop the writers again.
 func TestManyProcessesThatGetNoLockStopWritersOnce(t *testing.T) {
 	testkit.Long(t)
 	db := newPostgres(t)

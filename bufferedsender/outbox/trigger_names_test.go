@@ -134,8 +134,7 @@ func TestATriggerKnowsItsTableWhateverTheSearchPathIs(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// A function that runs as its owner, and names all that it uses, is called with a search_path in which operators are
-// others.
+// The function runs as its owner and is called with a search_path in which operators are redefined.
 func TestATriggerCallsNothingThatItsCallerHasMade(t *testing.T) {
 	db := newPostgres(t)
 	applied := func(to *Table) {
@@ -164,7 +163,7 @@ func TestABusyTimeoutOfTheApplicationIsLeftAsItIs(t *testing.T) {
 	assert.Equal(t, 10000, ms)
 }
 
-// Two rooms of a hotel whose trigger is fired by a foreign key.
+// A foreign key fires the trigger for two rooms of a hotel.
 func TestACascadeFiresTriggers(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		to := &Table{Dialect: db.dialect, Queue: "guests"}

@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// A table that had a trigger becomes a partition of a table that has one too, so each write leaves two rows.
+// A table with a trigger becomes a partition of a table with a trigger, so each write leaves two rows.
 func TestATableThatBecomesAPartitionHasOneTriggerAgain(t *testing.T) {
 	testkit.Long(t)
 	for _, asked := range []string{"old", "app", "both"} {
@@ -48,7 +48,7 @@ func TestDropTriggerOfAPartitionLeavesTheTriggerOfItsTable(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// A person has altered the trigger of the table: the partition cannot replace it, and must not lack what it misses.
+// An operator altered the table's trigger, which now misses deletes, so the partition must keep its own trigger.
 func TestAPartitionKeepsItsOwnTriggerWhileThatOfItsTableIsAltered(t *testing.T) {
 	db := newPostgres(t)
 	table := db.withOldPartition(t)
@@ -62,7 +62,7 @@ func TestAPartitionKeepsItsOwnTriggerWhileThatOfItsTableIsAltered(t *testing.T) 
 	}
 }
 
-// withOldPartition makes the table app, which has the partition old: both had a trigger before.
+// withOldPartition creates the table app with the partition old; both had a trigger before.
 func (db database) withOldPartition(t testing.TB) *Table {
 	t.Helper()
 	db.exec(t, `CREATE TABLE app (id text, v integer) PARTITION BY LIST (v)`, `CREATE TABLE old (id text, v integer)`)
@@ -74,7 +74,7 @@ func (db database) withOldPartition(t testing.TB) *Table {
 	return table
 }
 
-// TRIGGER is the only right on the table that CREATE TRIGGER asks for, and LOCK asks for others.
+// CREATE TRIGGER needs only the TRIGGER right on the table, while LOCK needs others.
 func TestARoleThatMayOnlyCreateTriggersCreatesOne(t *testing.T) {
 	db := newPostgres(t)
 	table := db.withApp(t)
@@ -85,7 +85,7 @@ func TestARoleThatMayOnlyCreateTriggersCreatesOne(t *testing.T) {
 	db.exec(t, `DROP FUNCTION `+table.triggerName("app", "id")+`_row CASCADE`, `DROP FUNCTION `+table.triggerName("app", "id")+`_truncate CASCADE`)
 }
 
-// The lock_timeout of PostgreSQL is for each partition, and writers wait behind the first lock.
+// PostgreSQL's lock_timeout applies to each partition, and writers wait behind the first lock.
 func TestPartitionsThatAreWrittenToStopWritersNoLongerThanOneTable(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestPartitionsThatAreWrittenToStopWritersNoLongerThanOneTable(t *testing.T)
 		db.exec(t, fmt.Sprintf(`CREATE TABLE app_%d PARTITION OF app FOR VALUES IN (%[1]d)`, i))
 	}
 	table := &Table{Dialect: db.dialect, Queue: "q"}
-	// The transactions end one after the other: each lock comes within the lock_timeout.
+	// The transactions end one after the other, so each lock is granted within lock_timeout.
 	call := map[string]func() error{
 		"EnsureTrigger": func() error { return table.EnsureTrigger(t.Context(), db.DB, "app", "id") },
 		"DropTrigger":   func() error { return table.DropTrigger(t.Context(), db.DB, "app", "id") },

@@ -24,7 +24,7 @@ func keysSince(t testing.TB, db database, queue string, after int64) (all []stri
 	return all, last
 }
 
-// applied has a trigger of the table app, whose key is id.
+// applied installs a trigger on the table app, whose key is id.
 func applied(t testing.TB, db database, table *Table) {
 	t.Helper()
 	require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, "app", "id"))
@@ -128,7 +128,7 @@ func TestATriggerThatIsMadeTwiceReplacesTheFirst(t *testing.T) {
 	})
 }
 
-// Each queue, each table and each prefix has triggers of its own.
+// Each queue, table and prefix has its own triggers.
 func TestTriggersOfDifferentQueuesDoNotReplaceOneAnother(t *testing.T) {
 	long := strings.Repeat("q", 100)
 	onBoth(t, func(t *testing.T, db database) {
@@ -155,7 +155,7 @@ func TestTriggersOfDifferentQueuesDoNotReplaceOneAnother(t *testing.T) {
 	})
 }
 
-// PostgreSQL cuts names off after 63 bytes.
+// PostgreSQL truncates names to 63 bytes.
 func TestATriggerOfLongNamesSeesEachKindOfChangeOnItsOwn(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		db.exec(t, `CREATE TABLE products_of_all_the_shops (id text, v integer)`)
@@ -224,7 +224,7 @@ func TestANameThatIsNotPlainIsRefused(t *testing.T) {
 	require.ErrorContains(t, (&Table{Queue: "q"}).EnsureTrigger(t.Context(), nil, "app", "id"), "no Dialect")
 }
 
-// An index tells "A" from "a", whatever the column does.
+// An index distinguishes "A" and "a", whatever the column does.
 func TestKeysThatDifferInCapitalsAreTwoInAColumnThatIgnoresThem(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		collation := "NOCASE"

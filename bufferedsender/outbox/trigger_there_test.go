@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// These tests begin with a trigger that a person, or an older version of this package, has left.
+// These tests start with a trigger left by an operator or by an older version of this package.
 
 func TestADisabledTriggerIsAnErrorAndStaysDisabled(t *testing.T) {
 	testkit.Long(t)
@@ -79,7 +79,7 @@ func TestATableThatIsRenamedKeepsItsTriggerAndGetsNoSecondOne(t *testing.T) {
 		// Another table has the name now.
 		db.exec(t, `CREATE TABLE app (id text PRIMARY KEY, v integer)`)
 		err := table.EnsureTrigger(t.Context(), db.DB, "app", "id")
-		if db.dialect == SQLite { // where names of triggers are those of the database
+		if db.dialect == SQLite { // where trigger names belong to the database
 			require.ErrorContains(t, err, "is taken by a trigger on lodging")
 			require.ErrorContains(t, err, "drop that trigger first")
 			require.NoError(t, table.DropTrigger(t.Context(), db.DB, "lodging", "id"))
@@ -112,7 +112,7 @@ func TestASecondTriggerThatWritesTheSameIsTakenAway(t *testing.T) {
 	})
 }
 
-// The triggers of the first version of this package, with a function in the schema of the session.
+// The triggers of this package's first version, with a function in the schema of the session.
 func TestATriggerOfAnOlderVersionIsReplacedWithoutWaitingForWriters(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		table := db.withApp(t)
@@ -154,8 +154,8 @@ func (t *Table) sqliteLegacy() (all []string) {
 	return append(all, `CREATE TRIGGER `+name+`_update AFTER UPDATE ON app FOR EACH ROW BEGIN INSERT INTO azsearch_outbox (queue, class, key) SELECT 'q', 0, CAST(NEW.id AS TEXT) WHERE NEW.id <> ''; INSERT INTO azsearch_outbox (queue, class, key) SELECT 'q', 0, CAST(OLD.id AS TEXT) WHERE OLD.id <> '' AND OLD.id IS NOT NEW.id COLLATE BINARY; END`)
 }
 
-// Two programs whose search_path is different have an outbox each, of one name: the second would take the rows of the
-// first.
+// Two programs with different search_paths each have an outbox of the same name. The second trigger would divert the
+// rows of the first.
 func TestATriggerThatWritesToAnotherOutboxIsNotReplaced(t *testing.T) {
 	db := newPostgres(t)
 	table := db.withApp(t)
@@ -169,7 +169,7 @@ func TestATriggerThatWritesToAnotherOutboxIsNotReplaced(t *testing.T) {
 	require.NoError(t, (&Table{Dialect: PostgreSQL, Queue: "q", Prefix: "theirs.azsearch_outbox"}).EnsureTrigger(t.Context(), theirs.DB, "app", "id"))
 	require.Equal(t, 1, rowsPerInsert(t, db, "app", "q"))
 
-	// One whose outbox has moved fails at each write, until it is replaced.
+	// A trigger whose outbox has moved makes each write fail until it is replaced.
 	require.NoError(t, (&Table{Dialect: PostgreSQL, Queue: "q", Prefix: "theirs.azsearch_outbox"}).DropTrigger(t.Context(), theirs.DB, "app", "id"))
 	db.exec(t, `DROP SCHEMA theirs CASCADE`, `CREATE SCHEMA theirs`, `ALTER TABLE azsearch_outbox SET SCHEMA theirs`)
 	_, err = db.ExecContext(t.Context(), `INSERT INTO app (id, v) VALUES ('a', 1)`)

@@ -37,7 +37,7 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// Whoever has all connections of the pool keeps the relay from working: it says so, and when that is over.
+// While other code uses all connections of the pool the relay cannot work. It logs that, and also the end.
 func TestARelayWithoutConnectionsSaysWhatItLacks(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -140,12 +140,12 @@ func TestATriggerOnAColumnThatIsNotThereIsRefusedAndOneCanBeTakenAway(t *testing
 	})
 }
 
-// What stands in front of the service answers for some requests, again and again: no row becomes a dead letter.
+// A gateway repeatedly answers requests in place of the service: no row becomes a dead letter.
 func TestForeignRepliesMakeNoDeadLetters(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, db database) {
 		sender, service := realSender(t)
-		var left atomic.Int32 // requests that something else answers
+		var left atomic.Int32 // number of requests that the gateway answers
 		bodies := []string{"<html>400 Bad Request</html>", "", `{"statusCode":400,"message":"no healthy upstream"}`}
 		service.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 			n := left.Add(-1)

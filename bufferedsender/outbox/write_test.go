@@ -24,7 +24,7 @@ import (
 	"github.com/go-azsearch/azsearch/models/keys"
 )
 
-// gadget is a document of these tests.
+// gadget is the document type of these tests.
 type gadget struct {
 	ID   string   `json:"id" search:"key"`
 	N    int      `json:"n"`
@@ -43,14 +43,14 @@ func (c *counting) ExecContext(ctx context.Context, query string, args ...any) (
 	return c.Execer.ExecContext(ctx, query, args...)
 }
 
-// written is a row as it is in the table.
+// written is a row of the table.
 type written struct {
 	seq, class int64
 	key, op    string
 	body       sql.NullString
 }
 
-// rowsOf reads the rows of a queue in the order of their numbers.
+// rowsOf reads the rows of a queue by number.
 func rowsOf(t testing.TB, db database, queue string) (all []written) {
 	t.Helper()
 	table := &Table{Dialect: db.dialect, Queue: queue}
@@ -175,7 +175,7 @@ func TestADeleteIsWrittenWithoutABody(t *testing.T) {
 	})
 }
 
-// path is a document whose raw key is no legal one.
+// path is a document whose raw key is not a legal key.
 type path struct {
 	ID   string `json:"id" search:"key"`
 	Path string `json:"path"`
@@ -367,7 +367,7 @@ func TestTablesThatMakeNoSenseNameAllThatIsWrong(t *testing.T) {
 	}
 }
 
-// randomKeys are distinct keys of many kinds, which an index takes encoded.
+// randomKeys returns distinct keys of many kinds, which need encoding.
 func randomKeys(n int) []string {
 	rnd := rand.New(rand.NewPCG(15, 4))
 	alphabets := [][]rune{
@@ -428,7 +428,7 @@ func TestTheBucketOfAKeyIsTheSameWhoeverHasWrittenIt(t *testing.T) {
 	})
 }
 
-// byHand has keys written by the trigger of the table app, and by COPY where there is one.
+// byHand writes keys by the trigger of the table app, and by COPY where available.
 func byHand(t *testing.T, db database, all []string) {
 	t.Helper()
 	if db.dialect == SQLite {
@@ -458,7 +458,7 @@ func byHand(t *testing.T, db database, all []string) {
 	}))
 }
 
-// keyKinds are keys as applications have them: the i-th of each kind.
+// keyKinds returns typical kinds of keys, as functions of a number.
 func keyKinds(rnd *rand.Rand) map[string]func(i int) string {
 	random := func() []byte {
 		b := make([]byte, 16)
@@ -492,7 +492,7 @@ func TestKeysAreSpreadOverTheBuckets(t *testing.T) {
 	const n = 10_000
 	onBoth(t, func(t *testing.T, db database) {
 		table := &Table{Dialect: db.dialect, Queue: "q", Key: keys.Encode}
-		for name, key := range keyKinds(rand.New(rand.NewPCG(1, 2))) { // its own: databases are tried in parallel
+		for name, key := range keyKinds(rand.New(rand.NewPCG(1, 2))) { // a local source: databases are tested in parallel
 			t.Run(name, func(t *testing.T) {
 				all := make([]string, n)
 				for i := range all {

@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// bad is a source whose Read may fail, or return less.
+// bad is a source whose Read may fail or return less.
 type bad struct {
 	half
 	read func(n int, all []models.RawAction) ([]models.RawAction, error)
@@ -30,14 +30,14 @@ func (b bad) Read(ctx context.Context, keys []string) ([]models.RawAction, error
 	return b.read(int(b.n.Add(1)), all)
 }
 
-// lose has documents be missing in the index.
+// lose removes documents from the index.
 func (w *world) lose(n int) {
 	for i := range n {
 		w.behind(key(i), nil)
 	}
 }
 
-// total returns how many documents have reached the service.
+// total returns the number of documents that have reached the service.
 func (w *world) total() (n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,7 +59,7 @@ func TestAPassThatBreaksOffTellsWhatItHasWritten(t *testing.T) {
 			}, new(atomic.Int64)}
 		},
 		"ctx ends": func(w *world, cancel func()) Source {
-			w.takes = 400 * time.Millisecond // so that something is in a request
+			w.takes = 400 * time.Millisecond // so that a request is in flight
 			return bad{half{w, "source"}, func(n int, all []models.RawAction) ([]models.RawAction, error) {
 				if n == 3 {
 					time.AfterFunc(300*time.Millisecond, cancel)
@@ -83,7 +83,7 @@ func TestAPassThatBreaksOffTellsWhatItHasWritten(t *testing.T) {
 				sender := w.sender(nil)
 				report, err := repairer(end(w, cancel), half{w, "index"}, sender.Raw(), &Options{Store: store, Logger: quiet}).Run(ctx)
 				require.Error(t, err)
-				_ = sender.Flush(t.Context(), nil) // which tells of those that are refused
+				_ = sender.Flush(t.Context(), nil) // its error lists the refused ones
 				wrote := w.total()
 				require.Greater(t, wrote, int64(5))
 				assert.Equal(t, wrote, report.Repaired+report.Rejected)
@@ -123,7 +123,7 @@ func TestAWatchTellsOfThePassThatItsContextHasEnded(t *testing.T) {
 	})
 }
 
-// Nor does Read return what is to be deleted: that is not the reason.
+// Read does not return keys that must be deleted, either, but that is not the reason.
 func TestAnIndexThatDoesNotShowDeletesIsNotTakenForASourceThatReadsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(5000)

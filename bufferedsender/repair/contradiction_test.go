@@ -46,7 +46,8 @@ func lostOf(t *testing.T, column string) (*treed, *SQLSource) {
 	return w, &SQLSource{DB: db, Table: "lost", Key: "id", Version: "version", Load: Uploads(load, func(h hotel) string { return h.ID })}
 }
 
-// In SQLite no number is more than ”, so a scan found none, a lookup all, every difference passed, and the pass agreed.
+// In SQLite no number is greater than ”, so a scan found none and a lookup found all. Every difference disappeared,
+// and the pass reported agreement.
 func TestKeysThatAreNumbersAreRefused(t *testing.T) {
 	o := &Options{Pause: time.Millisecond, Logger: quiet}
 	const says = `(int64): the column id is not text that sorts by bytes. Use Key: "CAST(id AS TEXT)"`
@@ -73,7 +74,7 @@ func TestKeysThatAreNumbersAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "the key 3 is not text (float64)")
 }
 
-// PostgreSQL compares neither with an empty text, so it refuses the query where SQLite returns rows.
+// PostgreSQL cannot compare either type with an empty text, so it refuses the query for which SQLite returns rows.
 func TestKeysOfPostgreSQLThatAreNotTextAreRefused(t *testing.T) {
 	testkit.Long(t)
 	db, err := sql.Open("pgx", servers.Postgres(t).Database(t))
@@ -121,7 +122,7 @@ func TestRowsWithoutAKeyAreLeftOut(t *testing.T) {
 	assert.EqualValues(t, 6, report.Repaired)
 }
 
-// A scan reads the blobs, and no text equals one, so nothing that differs could be confirmed.
+// A scan reads the blobs, but no text equals a blob, so no difference could be confirmed.
 func TestKeysThatOnlyAScanFindsEndAPass(t *testing.T) {
 	o := &Options{Pause: time.Millisecond, Logger: quiet}
 	w, s := lostOf(t, "BLOB PRIMARY KEY")
@@ -132,12 +133,12 @@ func TestKeysThatOnlyAScanFindsEndAPass(t *testing.T) {
 	_, err = repairer(s, half{w.world, "index"}, w.sender.Raw(), o).RunTree(t.Context(), w.tree)
 	require.ErrorIs(t, err, ErrContradiction)
 
-	s.PageRows = 10 // the second page has the rows of the first again
+	s.PageRows = 10 // the second page repeats the rows of the first
 	_, err = repairer(s, half{w.world, "index"}, w.sender.Raw(), o).Run(t.Context())
 	require.ErrorContains(t, err, "there are keys that are not text")
 }
 
-// askedOf is the source of a world whose answers a test changes.
+// askedOf is the source of a world whose replies a test changes.
 type askedOf struct {
 	half
 	scan   func() bool // whether it has rows
@@ -203,8 +204,7 @@ func TestAScanThatHasNothingOfWhatLookupFindsEndsAPass(t *testing.T) {
 	}
 }
 
-// Rows that others write and delete between the scan and the lookup are no contradiction, and the question is asked
-// once in a pass.
+// Rows that others write and delete between scan and lookup are not contradictions, and a pass checks only once.
 func TestWhatOthersChangeMeanwhileIsNoContradiction(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.lag = 0

@@ -21,7 +21,7 @@ type Order struct {
 	Revision int64  `json:"revision"`
 }
 
-// orders returns an emulated index, and a sender to it.
+// orders returns an emulated index and a sender to it.
 func orders(ctx context.Context) (*search.Client, *bufferedsender.BufferedSender[Order], func()) {
 	srv := searchtest.NewServer(nil)
 	opts := &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}}
@@ -54,8 +54,7 @@ func orders(ctx context.Context) (*search.Client, *bufferedsender.BufferedSender
 	}
 }
 
-// A customer has the right to be forgotten: all that is known of it goes, and the receipt says when the service had
-// nothing left.
+// Erase all documents of a customer. The receipt has the time after which the service had none left.
 func ExampleDeleteWhere() {
 	ctx := context.Background()
 	client, sender, end := orders(ctx)
@@ -75,7 +74,7 @@ func ExampleDeleteWhere() {
 	}
 	receipt, err := repair.DeleteWhere(ctx, matching, sender.Raw(), &repair.DeleteOptions{
 		Total: func(ctx context.Context) (int64, error) { return client.DocumentCount(ctx, nil) },
-		Pause: -1, // the emulator shows everything at once; leave it out for a service
+		Pause: -1, // the emulator shows changes at once; omit this with a real service
 	})
 	if err != nil {
 		log.Panic(err)

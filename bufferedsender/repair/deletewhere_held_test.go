@@ -16,8 +16,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// A sender that is paused, or whose breaker is open, has deletes that are in no request: they must not be sent later,
-// when nobody expects them any more.
+// While a sender is paused, or its breaker open, deletes are in no request. They must not be sent later, when no
+// caller expects them.
 func TestADeleteThatIsInNoRequestWhenTheContextEndsIsNeverSent(t *testing.T) {
 	for name, raw := range map[string]func(*bufferedsender.RawSender) repair.Sender{
 		"taken back":              func(s *bufferedsender.RawSender) repair.Sender { return s },
@@ -44,7 +44,7 @@ func TestADeleteThatIsInNoRequestWhenTheContextEndsIsNeverSent(t *testing.T) {
 	}
 }
 
-// plainSender has the methods of a repair.Sender only.
+// plainSender has only the methods of repair.Sender.
 type plainSender struct{ repair.Sender }
 
 func TestNothingIsBegunWhileTheSenderIsHeldBack(t *testing.T) {
@@ -80,7 +80,7 @@ func TestNothingIsBegunWhileTheSenderIsHeldBack(t *testing.T) {
 	})
 }
 
-// The sender is paused while the keys are held: whoever writes them does not wait for that.
+// The sender is paused while keys are held, but their writers do not wait for that.
 func TestKeysAreLetGoWhenTheSenderIsHeldBackMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, nil, nil)

@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// A query shows at most 100 000 documents, however it is paged.
+// A query returns at most 100 000 documents, with any paging.
 func TestMoreThanAHundredThousandMatchesAreDeleted(t *testing.T) {
 	testkit.Long(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestWhatDoesNotFitIntoMemoryIsScannedAgain(t *testing.T) {
 	}
 }
 
-// Twenty may be deleted, and twenty match; then more come where the second scan finds them.
+// The limit is twenty deletes, and twenty documents match; later ones match in the second scan.
 func TestMoreThanWereCountedAreNotDeletedBeyondTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, nil, nil)
@@ -114,7 +114,7 @@ func TestWhatBeganToMatchIsDeletedUntilNothingIsLeft(t *testing.T) {
 		r.fill("ben", 100)
 		index := r.of("ann")
 		index.beforeScan = func(n int) {
-			if n == 2 || n == 5 { // each round has one scan that finds, and two more in case the index lags
+			if n == 2 || n == 5 { // each round has one scan with matches, and two more in case the index lags
 				r.write(record{ID: fmt.Sprint("new-", n), Owner: "ann"})
 			}
 		}
@@ -154,7 +154,7 @@ func TestRoundsHaveAnEnd(t *testing.T) {
 	}
 }
 
-// Who allowed fifty did not allow what comes later: of that a share, as of everything.
+// A limit of fifty does not cover documents that match later: those are limited by their share.
 func TestWhatBeganToMatchIsBoundedAsWell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, nil, nil)
@@ -201,7 +201,7 @@ func TestNoneLeftIsSaidWhenTheIndexHasCaughtUp(t *testing.T) {
 	}
 }
 
-// What was uploaded just before is not shown by the first scan: that nothing matches is believed after a pause.
+// The first scan does not show a recent upload, so a scan without matches is repeated after a pause.
 func TestWhatTheFirstScanDoesNotShowYetIsDeletedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, &searchtest.Options{VisibilityLag: time.Second}, nil)
@@ -217,8 +217,8 @@ func TestWhatTheFirstScanDoesNotShowYetIsDeletedToo(t *testing.T) {
 	})
 }
 
-// Each request takes 100 ms: ten thousand deletes a second, ten pages to count them, twenty lookups two seconds if
-// they come one after another.
+// Each request takes 100 ms. Counting takes ten pages, deleting is possible at ten thousand a second, and twenty
+// sequential lookups would take two seconds.
 func TestLookupsAndDeletesOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, nil, nil)
@@ -233,7 +233,7 @@ func TestLookupsAndDeletesOverlap(t *testing.T) {
 	})
 }
 
-// counting is a sender that notes how much is held and handed over at once, and of which class.
+// counting is a sender that records how much is held and added at once, and the class.
 type counting struct {
 	repair.Sender
 	held, most, mostPending atomic.Int64
@@ -276,8 +276,7 @@ func TestWhatIsHeldAndWhatIsInTheSenderIsBounded(t *testing.T) {
 	})
 }
 
-// Writers of the same sender go on while a filter is deleted: of each key the last write counts, or the delete if it
-// came last.
+// Writers of the same sender continue while a filter is deleted: each key ends as its last write or delete left it.
 func TestDeletionsAmongWritersConcurrentSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, &searchtest.Options{VisibilityLag: time.Second}, nil)
@@ -287,7 +286,7 @@ func TestDeletionsAmongWritersConcurrentSafe(t *testing.T) {
 		var ended atomic.Bool
 		written := make([]record, keys)
 		done := make(chan struct{})
-		go func() { // takes every third away from ann, again and again
+		go func() { // repeatedly moves every third document away from ann
 			defer close(done)
 			for rev := int64(1); !ended.Load(); rev++ {
 				for i := 0; i < keys; i += 3 {

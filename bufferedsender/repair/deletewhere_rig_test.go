@@ -22,7 +22,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/clienttest"
 )
 
-// record is a document of somebody.
+// record is a document with an owner.
 type record struct {
 	ID    string `json:"id" search:"key,filterable,sortable"`
 	Owner string `json:"owner" search:"filterable"`
@@ -59,7 +59,7 @@ func newDeleteRig(t *testing.T, service *searchtest.Options, opts *bufferedsende
 	return r
 }
 
-// fill has n records of an owner in the index, with the keys owner-0000000 and so on, before anything else happens.
+// fill uploads n records of an owner with the keys owner-0000000 and so on, before anything else.
 func (r *deleteRig) fill(owner string, n int) {
 	r.t.Helper()
 	docs := make([]record, n)
@@ -69,7 +69,7 @@ func (r *deleteRig) fill(owner string, n int) {
 	r.write(docs...)
 }
 
-// write has another writer upload records.
+// write uploads records by another writer.
 func (r *deleteRig) write(docs ...record) {
 	r.t.Helper()
 	for some := range slices.Chunk(docs, 1000) {
@@ -78,7 +78,7 @@ func (r *deleteRig) write(docs ...record) {
 	}
 }
 
-// of is the index as it shows what an owner has.
+// of is the index restricted to one owner.
 func (r *deleteRig) of(owner string) *watched {
 	r.t.Helper()
 	rows, err := search.NewRows(r.client, &search.RowsOptions{Filter: search.Eq("owner", owner)})
@@ -90,17 +90,17 @@ func (r *deleteRig) total(ctx context.Context) (int64, error) {
 	return r.client.DocumentCount(ctx, nil)
 }
 
-// all are options that let everything be deleted.
+// all returns options without limits.
 func (r *deleteRig) all() *repair.DeleteOptions {
 	return &repair.DeleteOptions{Total: r.total, MaxShare: 1}
 }
 
-// keys returns what the index has, whatever it shows.
+// keys returns the index's keys, visible or not.
 func (r *deleteRig) keys() []string {
 	return slices.Sorted(slices.Values(r.service.DocumentKeys("records")))
 }
 
-// deletes returns how many deletes the index has carried out.
+// deletes returns the number of deletes that the index has applied.
 func (r *deleteRig) deletes() (n int) {
 	for _, c := range r.service.Changes("records") {
 		if c.Action == "delete" {
@@ -110,7 +110,7 @@ func (r *deleteRig) deletes() (n int) {
 	return n
 }
 
-// watched is an index with functions that are called before each scan and each lookup, and behind each scan.
+// watched is an index that calls functions before each scan and lookup, and after each scan.
 type watched struct {
 	repair.Index
 	scans                    int
@@ -155,7 +155,7 @@ func (w *watched) Lookup(ctx context.Context, keys []string) ([]models.Row, erro
 	return rows, err
 }
 
-// digestOf is what a receipt says of keys that were deleted in this order.
+// digestOf is the receipt's digest of keys deleted in this order.
 func digestOf(keys ...string) string {
 	h := sha256.New()
 	for _, key := range keys {
@@ -164,13 +164,13 @@ func digestOf(keys ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// balanced checks that a receipt accounts for all that matched.
+// balanced checks that a receipt accounts for all matches.
 func balanced(t *testing.T, r repair.Receipt) {
 	t.Helper()
 	assert.Equal(t, r.Matched, r.Deleted+r.Changed+r.Failed+r.Unsent, "%+v", r)
 }
 
-// fixedIndex shows these keys, whatever happens.
+// fixedIndex always shows these keys.
 type fixedIndex []string
 
 func (f fixedIndex) Scan(_ context.Context, after, _ string) iter.Seq2[models.Row, error] {

@@ -74,8 +74,8 @@ func TestADocumentThatStopsMatchingBeforeItsDeleteStays(t *testing.T) {
 	})
 }
 
-// The index shows a write a second after the service has confirmed it: a lookup right after it would show a document
-// that still matches.
+// The index shows a write a second after its confirmation: a lookup right after the write would show a document that
+// still matches.
 func TestWhatTheSenderHasWrittenBeforeIsShownByTheIndexBeforeItIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, &searchtest.Options{VisibilityLag: time.Second}, nil)
@@ -86,7 +86,7 @@ func TestWhatTheSenderHasWrittenBeforeIsShownByTheIndexBeforeItIsDeleted(t *test
 			if n == 1 {
 				assert.NoError(t, r.sender.UploadDocuments(t.Context(), record{ID: "ann-0000003", Owner: "ben"}))
 				assert.NoError(t, r.sender.Flush(t.Context(), nil))
-				assert.NoError(t, r.sender.UploadDocuments(t.Context(), record{ID: "ann-0000004", Owner: "ben"})) // and this is on its way
+				assert.NoError(t, r.sender.UploadDocuments(t.Context(), record{ID: "ann-0000004", Owner: "ben"})) // this write is in flight
 			}
 		}
 		receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), r.all())
@@ -101,7 +101,7 @@ func TestWhatTheSenderAcceptsMeanwhileComesAfterTheDelete(t *testing.T) {
 		r := newDeleteRig(t, nil, nil)
 		r.fill("ann", 10)
 		index := r.of("ann")
-		index.lookedUp = func([]string) { // it matches, as far as is known
+		index.lookedUp = func([]string) { // it matches, as far as known
 			assert.NoError(t, r.sender.UploadDocuments(t.Context(), record{ID: "ann-0000003", Owner: "ben"}))
 			time.Sleep(time.Minute)
 		}
@@ -118,7 +118,7 @@ func TestNothingIsDeletedWhenMoreMatchThanTheShareAllows(t *testing.T) {
 		r := newDeleteRig(t, nil, nil)
 		r.fill("ann", 94)
 		r.fill("ben", 6)
-		everything, err := search.NewRows(r.client, nil) // whose filter was forgotten
+		everything, err := search.NewRows(r.client, nil) // the filter is missing by mistake
 		require.NoError(t, err)
 		receipt, err := repair.DeleteWhere(t.Context(), everything, r.sender.Raw(), &repair.DeleteOptions{Total: r.total})
 		require.ErrorAs(t, err, new(*repair.DeletesError))
@@ -176,7 +176,7 @@ func TestTheNumberOfTheDryRunLiftsTheBoundIfItIsExact(t *testing.T) {
 	})
 }
 
-// refusing has the service refuse what has keys of these patterns.
+// refusing makes the service refuse keys of these patterns.
 func (r *deleteRig) refusing(patterns ...string) {
 	r.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
 		Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{{Keys: patterns, Status: 400, Message: "refused"}},
@@ -224,8 +224,8 @@ func TestARoundInWhichNothingIsDeletedIsTheLast(t *testing.T) {
 	})
 }
 
-// The sender holds back what it has when twenty in a row were refused, until it meets a document that the service
-// takes. It is among those that have not begun.
+// After twenty refusals in a row the sender suspends sending until the service applies a document. That document is
+// among those not started yet.
 func TestManyRefusalsInARowDoNotKeepTheOthersFromBeingDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, nil, nil)
@@ -242,7 +242,8 @@ func TestManyRefusalsInARowDoNotKeepTheOthersFromBeingDeleted(t *testing.T) {
 	})
 }
 
-// refusedFirst lets the batch that is refused begin alone, and the others when the sender is held back because of it.
+// refusedFirst lets the refused batch start alone, and the others when the sender has suspended sending because of
+// it.
 type refusedFirst struct{ repair.Sender }
 
 func (s refusedFirst) HoldKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
@@ -284,7 +285,7 @@ func TestWhenItsContextEndsTheReceiptSaysWhatWasDeleted(t *testing.T) {
 	}
 }
 
-// It may be carried out or not, and nobody knows when: the receipt says of how many deletes that is so.
+// The request may be applied later or never, so the receipt counts its deletes separately.
 func TestARequestThatTakesLongIsNotWaitedForWhenTheContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, nil, nil)
@@ -390,7 +391,7 @@ func TestADeletionThatCannotReadDeletesNothing(t *testing.T) {
 	})
 }
 
-// An error ends what has not begun; what is in the sender is waited for, and counted.
+// After an error no new delete starts; those in the sender are awaited and counted.
 func TestAfterAnErrorTheReceiptSaysWhatWasDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, nil, nil)

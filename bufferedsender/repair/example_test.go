@@ -21,7 +21,7 @@ type Hotel struct {
 	Version int64  `json:"version"`
 }
 
-// The truth is an export of the database here, a file with a document on each line. A table is an SQLSource.
+// The source of truth is a database export with a document on each line. A table would be an SQLSource.
 func ExampleRepairer_Run() {
 	ctx := context.Background()
 	service := searchtest.NewServer(nil) // an emulated service
@@ -39,7 +39,7 @@ func ExampleRepairer_Run() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// One document is old, one is nowhere else, and one is missing.
+	// One document is outdated, one is surplus, and one is missing.
 	if err := sender.UploadDocuments(ctx, Hotel{"1", 1}, Hotel{"2", 1}, Hotel{"gone", 1}); err != nil {
 		log.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// older is a source whose Scan and Lookup are of an earlier moment than its Read, as in a transaction.
+// older is a source whose Scan and Lookup are older than its Read, as in a transaction.
 type older struct {
 	half
 	lacks string
@@ -93,11 +93,11 @@ func TestARowThatCannotBeComparedIsLeftOutAndNamed(t *testing.T) {
 	assert.Zero(t, report.Deleted)
 }
 
-// hasty is a source that ends with its context: what it has not read by then it leaves out, without an error.
+// hasty is a source that omits unread rows, without an error, when its context ends.
 type hasty struct{ half }
 
 func (h hasty) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
-	if _, limited := ctx.Deadline(); limited { // the key is taken
+	if _, limited := ctx.Deadline(); limited { // the key is held
 		<-ctx.Done()
 		return nil, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// invent adds documents that the source does not have.
+// invent adds documents that the source lacks.
 func (w *world) invent(n int, name string) {
 	for i := range n {
 		k := fmt.Sprintf("%s%06d", name, i)
@@ -118,7 +118,7 @@ func TestNoMoreThanTheBoundIsOverwritten(t *testing.T) {
 		for i := range 51 {
 			w.set(key(i), &hotel{ID: key(i), Version: 2})
 		}
-		for i := range 400 { // the index lacks them, and may have them
+		for i := range 400 { // missing in the index; uploads are not limited
 			w.set(fmt.Sprint("new", i), &hotel{ID: fmt.Sprint("new", i), Version: 1})
 		}
 		_, err := w.repair(nil)
@@ -133,7 +133,7 @@ func TestNoMoreThanTheBoundIsOverwritten(t *testing.T) {
 	})
 }
 
-// One range has all that is surplus: 12 % of it, and 3 % of the index.
+// All surplus documents are in one range: 12 % of that range, and 3 % of the index.
 func TestTheBoundIsOfTheWholeIndex(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(1000)
@@ -155,7 +155,7 @@ func TestWhatWasAllowedAndNotDoneIsGivenBack(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		looks := 0
 		w.lookups = func(side string, _ []string) {
-			if looks++; looks == 4 { // both sides were asked to confirm, and the deletes begin
+			if looks++; looks == 4 { // both sides have confirmed, and the deletes begin
 				cancel()
 			}
 		}
@@ -169,7 +169,7 @@ func TestWhatWasAllowedAndNotDoneIsGivenBack(t *testing.T) {
 	})
 }
 
-// The index was empty when it was scanned, and what was added since is gone from the source again.
+// The index was empty when scanned, and documents added since have left the source again.
 func TestABoundIsNotOfACountThatWasNotTaken(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(1000)
@@ -179,7 +179,7 @@ func TestABoundIsNotOfACountThatWasNotTaken(t *testing.T) {
 			if w.total() < 1000 {
 				return
 			}
-			for i := range 3 { // between the write and the look behind it
+			for i := range 3 { // between the write and the lookup after it
 				w.set(key(i), nil)
 			}
 		}

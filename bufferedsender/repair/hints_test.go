@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// A table that is being restored, and the keys of an outage as hints.
+// The table is being restored, and the keys of an outage are hints.
 func TestHintsDoNotLiftTheGuard(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(1000)
@@ -38,7 +38,7 @@ func TestHintsDoNotLiftTheGuard(t *testing.T) {
 	})
 }
 
-// forgetful says that it has written what it has not.
+// forgetful claims to have written documents that it drops.
 type forgetful struct{ Sender }
 
 func (f forgetful) HoldKeys(ctx context.Context, keys []string, act func(context.Context, func(...models.RawAction) error) error) error {
@@ -67,7 +67,7 @@ func TestHintsOfWhatWasNotRepairedAreKept(t *testing.T) {
 	})
 }
 
-// Hinted says that they are counted nowhere else.
+// Hinted keys are counted only in Hinted.
 func TestHintedKeysAreNotCountedAsDifferences(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(10)
@@ -81,7 +81,7 @@ func TestHintedKeysAreNotCountedAsDifferences(t *testing.T) {
 	})
 }
 
-// "Everything" came when half had been compared already.
+// "Everything" arrived when half had been compared.
 func TestAPassThatGoesOnIsNotOneOfEverything(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(30_000)

@@ -64,7 +64,7 @@ func TestDifferencesAreRepairedThroughAQueue(t *testing.T) {
 		require.NoError(t, err)
 		assert.Zero(t, report.Marked, "they wait in the queue")
 		assert.EqualValues(t, 80, report.Pending)
-		// Meanwhile a row is born: its key is in the queue, and what is read of it then is true.
+		// Meanwhile a row is created: its key is in the queue, and a later read of it is current.
 		w.set(key(200), &hotel{ID: key(200), Version: 5})
 		s.Resume()
 		require.NoError(t, s.Flush(t.Context(), nil))
@@ -93,7 +93,7 @@ func TestDifferencesAreRepairedThroughAnOutbox(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer func() { _ = tx.Rollback() }() // does nothing behind a commit
+			defer func() { _ = tx.Rollback() }() // no effect after a commit
 			if err := outbox.WriteKeys(ctx, tx, hotels, keys...); err != nil {
 				return err
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// named is an index of a client that has a name for it, and namedSender a sender of another one.
+// named is an index whose client reports a name, and namedSender a sender that reports another one.
 type named struct {
 	Index
 	index string

@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Pages wait for their time together, not one after another.
+// Pages wait for their confirmation concurrently.
 func TestManyDifferencesDoNotWaitForEachOther(t *testing.T) {
 	testkit.Long(t)
 	inBubble(t, func(t *testing.T, w *world) {
@@ -65,8 +65,8 @@ func TestADocumentThatIsRepairedTwiceCountsOnce(t *testing.T) {
 	})
 }
 
-// Another process writes the row while its delete is on the way, and this one is killed before it looks again: the
-// next run has the key in its state.
+// Another process writes a row while its delete is in flight, and this process is killed before the check: the next
+// run finds the key in its state.
 func TestABirthUnderADeleteOfAProcessThatWasKilledIsRepaired(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(100)

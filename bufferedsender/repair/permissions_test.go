@@ -26,7 +26,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// guarded is a document that its users may see.
+// guarded is a document with permitted users.
 type guarded struct {
 	ID    string   `json:"id" search:"key,filterable,sortable"`
 	Owner string   `json:"owner" search:"filterable"`
@@ -34,15 +34,15 @@ type guarded struct {
 	Users []string `json:"users" search:"permissionFilter=userIds,filterable"`
 }
 
-// identity is an identity with every role.
+// identity is a credential with every role.
 type identity struct{}
 
 func (identity) GetToken(context.Context, policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	return azcore.AccessToken{Token: "t", ExpiresOn: time.Now().Add(time.Hour)}, nil
 }
 
-// permissionRig is an index with permission filters, three documents of a customer that are open
-// to all and seven that are not, and clients with the admin key and with every role.
+// permissionRig is an index with permission filters, with three public and seven restricted documents of a customer.
+// It has clients with the admin key and with every role.
 type permissionRig struct {
 	service   *searchtest.Server
 	key, role *search.Client
@@ -80,7 +80,7 @@ func newPermissionRig(t *testing.T) *permissionRig {
 	return r
 }
 
-// option sets what the index does with its permission fields.
+// option sets the permission filter option of the index.
 func (r *permissionRig) option(t *testing.T, value string) {
 	t.Helper()
 	index, err := search.Do(t.Context(), r.key, http.MethodGet, "/indexes/guarded", nil, &search.DoOptions{APIVersion: "2026-10-01"})
@@ -99,7 +99,7 @@ func (r *permissionRig) rows(t *testing.T, client *search.Client) *search.Rows {
 	return rows
 }
 
-// source is the truth, which the index is like.
+// source is the source of truth; the index equals it.
 func (r *permissionRig) source() repair.Source {
 	load := func(_ context.Context, keys []string) (found []guarded, _ error) {
 		for _, d := range r.truth {
@@ -128,7 +128,7 @@ func TestReceiptIsOfTheWholeIndexOrThereIsNone(t *testing.T) {
 	ctx := t.Context()
 	for _, dry := range []bool{false, true} {
 		opts := &repair.DeleteOptions{MaxShare: 1, Pause: -1, DryRun: dry, AllowDeletes: 3}
-		receipt, err := repair.DeleteWhere(ctx, &watched{Index: r.rows(t, r.key)}, r.sender.Raw(), opts) // whatever it is wrapped in
+		receipt, err := repair.DeleteWhere(ctx, &watched{Index: r.rows(t, r.key)}, r.sender.Raw(), opts) // also through a wrapper
 		require.ErrorIs(t, err, search.ErrPartialView)
 		assert.ErrorContains(t, err, "elevatedOperations/read")
 		assert.Zero(t, receipt.NoneLeftAt)
@@ -169,7 +169,7 @@ func TestRepairIsOfTheWholeIndexOrThereIsNone(t *testing.T) {
 	assert.Len(t, r.service.Changes("guarded"), written, "nothing was written again")
 }
 
-// client returns a client of a credential and an api-version.
+// client returns a client with a credential and an api-version.
 func (r *permissionRig) client(t *testing.T, credential, version string) (client *search.Client) {
 	t.Helper()
 	opts := &search.ClientOptions{APIVersion: version}
@@ -185,7 +185,8 @@ func (r *permissionRig) client(t *testing.T, credential, version string) (client
 	return client
 }
 
-// wholeOperations speak for the index. Each returns how many of its ten documents it has seen; the last deletes all.
+// wholeOperations are the operations on the whole index. Each returns how many of its ten documents it has seen; the
+// last deletes all.
 var wholeOperations = []struct {
 	name string
 	run  func(context.Context, *testing.T, *permissionRig, *search.Client) (int64, error)
@@ -243,12 +244,12 @@ func (r *permissionRig) repairer(t *testing.T, c *search.Client) *repair.Repaire
 	return &repair.Repairer{Source: r.source(), Index: r.rows(t, c), Sender: r.sender.Raw(), Options: repair.Options{Pause: time.Millisecond, Logger: sendertest.NoLog, MaxShare: 1, SameIndex: true}}
 }
 
-// TestEveryOperationOnTheWholeIndexSeesItOrRefuses: every key, role, header, filter and api-version. What returns no
-// error has seen all ten documents, and wrote none again. An index whose results are trimmed is read by a role alone,
-// and so is one with permission fields and no option, where only the statistics show that nothing is hidden.
+// The test combines every key, role, header, filter and api-version. An operation without an error has seen all ten
+// documents and rewritten none. Only a role reads an index whose results are trimmed, or an index with permission
+// fields but no option, where only the statistics show that nothing is hidden.
 func TestEveryOperationOnTheWholeIndexSeesItOrRefuses(t *testing.T) {
 	before := slog.Default()
-	slog.SetDefault(sendertest.NoLog) // a query key is warned of
+	slog.SetDefault(sendertest.NoLog) // a query key causes a warning
 	defer slog.SetDefault(before)
 	headers := map[string]func(context.Context) context.Context{
 		"no header":     func(ctx context.Context) context.Context { return ctx },
@@ -285,7 +286,7 @@ func TestEveryOperationOnTheWholeIndexSeesItOrRefuses(t *testing.T) {
 	}
 }
 
-// between calls meanwhile before the first query goes out.
+// between calls meanwhile before the first query.
 type between struct {
 	next      policy.Transporter
 	meanwhile func()
@@ -300,8 +301,7 @@ func (b *between) Do(req *http.Request) (*http.Response, error) {
 	return b.next.Do(req)
 }
 
-// TestPermissionFiltersThatComeMeanwhileLeaveNoFalseReceipt: the definition has none when it is read,
-// and the first page is trimmed.
+// The definition has no filters when it is read, and then the first page is trimmed.
 func TestPermissionFiltersThatComeMeanwhileLeaveNoFalseReceipt(t *testing.T) {
 	for name, remove := range map[string]func(context.Context, *permissionRig, *search.Client) error{
 		"DeleteWhere": func(ctx context.Context, r *permissionRig, client *search.Client) error {

@@ -20,7 +20,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// otherProcessOf names the service and the folder with which the test binary, run as another process, makes a pass.
+// otherProcessOf is the environment variable with service and folder that makes the test binary run a pass as another
+// process.
 const otherProcessOf = "REPAIR_TEST_OF"
 
 func otherProcess(url, dir string) error {
@@ -48,7 +49,7 @@ func otherProcess(url, dir string) error {
 	return err
 }
 
-// Killed ten times, wherever it is, and then let go on.
+// The process is killed ten times at random and then runs to its end.
 func TestAKilledProcessIsFollowedByOneThatGoesOn(t *testing.T) {
 	testkit.Long(t)
 	self, err := os.Executable()
@@ -90,7 +91,7 @@ func TestAKilledProcessIsFollowedByOneThatGoesOn(t *testing.T) {
 	killed := 0
 	for range 10 {
 		cmd := start()
-		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond) // wherever it is then
+		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond) // at a random position
 		if cmd.Process.Kill() == nil && cmd.Wait() != nil {
 			killed++
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// refusing is a sender whose add fails, for a reason that is none of the documents.
+// refusing is a sender whose add fails for a reason unrelated to the documents.
 type refusing struct {
 	Sender
 	err error
@@ -29,8 +29,7 @@ func (r *refusing) HoldKeys(ctx context.Context, keys []string, act func(context
 	})
 }
 
-// A sender that is closed between taking keys and adding has not rejected the documents, which must not be left out
-// ever after.
+// A sender that is closed between hold and add has not rejected the documents, so later passes must not skip them.
 func TestASenderThatTakesNothingHasNotRejectedTheDocument(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(10)
@@ -48,7 +47,7 @@ func TestASenderThatTakesNothingHasNotRejectedTheDocument(t *testing.T) {
 	})
 }
 
-// Without versions and digests nobody can see that a row has changed, so what was rejected is tried again.
+// Without versions and digests a changed row cannot be detected, so rejected ones are tried again.
 func TestARowThatNothingTellsApartIsNotRejectedForEver(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(10)
@@ -64,7 +63,7 @@ func TestARowThatNothingTellsApartIsNotRejectedForEver(t *testing.T) {
 		report, err := w.repair(&Options{Store: store})
 		require.NoError(t, err)
 		assert.EqualValues(t, 1, report.Rejected)
-		delete(w.refuses, key(1)) // somebody has corrected the row
+		delete(w.refuses, key(1)) // an operator corrects the row
 		report, err = w.repair(&Options{Store: store})
 		require.NoError(t, err)
 		assert.EqualValues(t, 1, report.Repaired)
@@ -89,7 +88,7 @@ func TestWhatWasRejectedIsTriedAgainAfterADay(t *testing.T) {
 			require.NoError(t, err)
 			assert.True(t, dry.Agrees(), "a dry run knows it too")
 		}
-		delete(w.refuses, key(1)) // somebody has changed the index
+		delete(w.refuses, key(1)) // an operator changes the index
 		time.Sleep(rejectedFor)
 		_, err = w.repair(&Options{Store: store})
 		require.NoError(t, err)

@@ -115,7 +115,7 @@ func TestASecondPassOverAQuietSystemRepairsNothing(t *testing.T) {
 		assert.Equal(t, []int64{38, 20, 2}, []int64{first.Repaired, first.Deleted, first.Rejected})
 		before := len(w.written)
 		for range 2 {
-			second, err := w.repair(&Options{Store: store, MaxShare: 0.1}) // of a new process, as far as the store knows
+			second, err := w.repair(&Options{Store: store, MaxShare: 0.1}) // like a new process with the same store
 			require.NoError(t, err)
 			assert.Zero(t, second.Repaired+second.Deleted+second.Missing+second.Different+second.Surplus)
 			assert.EqualValues(t, 2, second.Rejected, "as they were before")
@@ -124,7 +124,7 @@ func TestASecondPassOverAQuietSystemRepairsNothing(t *testing.T) {
 		assert.Len(t, w.written, before)
 		assert.Equal(t, 1, w.written[key(3)])
 
-		w.set(key(3), &hotel{ID: key(3), Version: 9}) // it is another document now
+		w.set(key(3), &hotel{ID: key(3), Version: 9}) // another document now
 		delete(w.refuses, key(3))
 		third, err := w.repair(&Options{Store: store, MaxShare: 0.1})
 		require.NoError(t, err)
@@ -133,7 +133,7 @@ func TestASecondPassOverAQuietSystemRepairsNothing(t *testing.T) {
 	})
 }
 
-// Without a store nobody remembers what was rejected.
+// Without a store, rejections are remembered only within a pass.
 func TestWhatIsRejectedIsTriedOnceInAPass(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(10)
@@ -155,7 +155,7 @@ func TestKeysOfAllKindsAreRepaired(t *testing.T) {
 		for _, k := range []string{"A-_=", "0", "Zz", "zZ", "a_", "YSBiIGM="} {
 			w.table[k] = hotel{ID: k, Version: 3}
 		}
-		w.table["a b"] = hotel{ID: "a b", Version: 3} // no key can be like that
+		w.table["a b"] = hotel{ID: "a b", Version: 3} // not a legal key
 		report, err := w.repair(nil)
 		require.NoError(t, err)
 		assert.EqualValues(t, 6, report.Repaired)
@@ -189,7 +189,7 @@ func TestTheMoreTheSenderHasToDoTheSlowerTheRepair(t *testing.T) {
 	})
 }
 
-// busySender says that it has more to do.
+// busySender reports that it has more to do.
 type busySender struct {
 	Sender
 	pending int
@@ -220,8 +220,8 @@ func TestNothingIsSentWhileTheBreakerIsOpen(t *testing.T) {
 	})
 }
 
-// The schedule for which keys are taken: the repair sees an orphan, the row is born and uploaded, the delete
-// must not come behind.
+// Keys are held because of this schedule: the repair sees an orphan, its row is created and uploaded, and the delete
+// must not follow the upload.
 func TestADeleteDoesNotLandBehindTheBirthOfItsRow(t *testing.T) {
 	for name, at := range map[string]func(s *stops) *func(){
 		"when it was confirmed":             func(s *stops) *func() { return &s.beforeHold },
@@ -260,7 +260,7 @@ func TestADeleteDoesNotLandBehindTheBirthOfItsRow(t *testing.T) {
 	}
 }
 
-// stops is a sender that has others act between the steps of a repair.
+// stops is a sender that calls functions between the steps of a repair.
 type stops struct {
 	Sender
 	contains, beforeHold, inHold, beforeAdd, afterAdd, afterHold func()
@@ -291,8 +291,8 @@ func (s *stops) HoldKeys(ctx context.Context, keys []string, act func(context.Co
 	})
 }
 
-// A process of its own writes the row and the document while the repair is between its read and its write: then the
-// old one lands, and is found and repaired after the next pause.
+// Another process writes row and document between the repair's read and write. The repair's older document overwrites
+// the newer one, and the check after the next pause repairs that.
 func TestWhatAnotherWriterHasWrittenMeanwhileIsRepairedAgain(t *testing.T) {
 	for name, newer := range map[string]*hotel{"written": {ID: key(5), Version: 9}, "deleted": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -316,7 +316,7 @@ func TestWhatAnotherWriterHasWrittenMeanwhileIsRepairedAgain(t *testing.T) {
 	}
 }
 
-// With Mark whoever reads the truth holds the key.
+// With Mark the Loader's process holds the key.
 func TestKeysAreMarkedWhereAQueueHasThem(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(300)
@@ -363,13 +363,13 @@ func TestWhatIsOnItsWayIsNotRepaired(t *testing.T) {
 	})
 }
 
-// Half a scan would make the rest of the other side surplus, or missing.
+// The missing half of a scan would make the rest of the other side surplus, or missing.
 func TestAScanThatWasEndedIsNotAtItsEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(5 * chunkRows)
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newSide(ctx, "source", half{w, "source"}, "", "")
-		synctest.Wait() // it has read ahead as far as it does
+		synctest.Wait() // until read-ahead is full
 		cancel()
 		synctest.Wait()
 		n := 0
@@ -387,7 +387,7 @@ func TestAScanThatWasEndedIsNotAtItsEnd(t *testing.T) {
 	})
 }
 
-// The index shows a write after a second; what was just written is no difference.
+// The index shows a write after a second; a recent write is not a difference.
 func TestWhatIsNotVisibleYetIsNoDifference(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(100)

@@ -23,7 +23,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Killed after each page in turn, whatever was under way.
+// The process is killed after each page in turn.
 func TestAPassThatWasKilledGoesOnBehindTheLastPage(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		const n = 25_000 // five pages
@@ -151,7 +151,7 @@ func TestASideThatIsNotInOrderEndsThePass(t *testing.T) {
 	})
 }
 
-// scanned is a half that yields other rows.
+// scanned is a half that returns other rows.
 type scanned struct {
 	half
 	rows func(yield func(models.Row, error) bool)
@@ -179,9 +179,9 @@ func (s spoiled) Save(context.Context, string, []byte) error {
 	return errors.New("it must not be replaced")
 }
 
-// Writers at full speed, by the sender that repairs, and by one of another process, which nobody holds. Documents are
-// deleted, spoiled and invented behind everybody's back. At the end the index is like the table, and nothing was
-// deleted that was there.
+// Writers run at full speed: some through the repairing sender, one in another process, which holds no keys.
+// Documents are deleted, corrupted and added behind their backs. At the end index and table are equal, and no
+// existing document was deleted.
 func TestRandomWritersBesideARepairLoseNothing(t *testing.T) {
 	first, seeds := uint64(0), uint64(testkit.Cases(20, 60, 200))
 	if text := os.Getenv("AZSEARCH_TEST_SEED"); text != "" { // see internal/soak
@@ -212,9 +212,9 @@ func randomWorld(t *testing.T, w *world, seed uint64) {
 	stop := time.Now().Add(20 * time.Second)
 	var group sync.WaitGroup
 
-	// The application: the row first, then the document; sometimes it forgets the document.
+	// The application writes the row first, then the document, and sometimes omits the document.
 	forgets := random.IntN(10)
-	clean := seed%2 == 0 // nothing goes wrong, so nothing is to be repaired: a repair must not do any harm
+	clean := seed%2 == 0 // without faults a repair must change nothing
 	if clean {
 		forgets = 0
 	}
@@ -223,7 +223,7 @@ func randomWorld(t *testing.T, w *world, seed uint64) {
 		group.Go(func() {
 			for time.Now().Before(stop) {
 				time.Sleep(time.Duration(r.IntN(40)) * time.Millisecond)
-				k := key(id + 2*r.IntN(keys/2)) // each has keys of its own, so that the order is known
+				k := key(id + 2*r.IntN(keys/2)) // each writer has its own keys, so their order is known
 				w.mu.Lock()
 				_, there := w.table[k]
 				versions++
@@ -245,7 +245,7 @@ func randomWorld(t *testing.T, w *world, seed uint64) {
 			}
 		})
 	}
-	// Somebody who should not.
+	// Unauthorized changes of the index.
 	chaos := rand.New(rand.NewPCG(seed, 20))
 	group.Go(func() {
 		for !clean && time.Now().Before(stop) {
@@ -276,11 +276,11 @@ func randomWorld(t *testing.T, w *world, seed uint64) {
 	group.Wait()
 	require.NoError(t, shared.Flush(t.Context(), nil))
 	time.Sleep(time.Minute)
-	w.falsely = nil // the delete of a row that was born again meanwhile is none: its upload comes behind
+	w.falsely = nil // a row created during its delete is not a false delete, because its upload follows
 	if clean {
 		w.agrees()
 	}
-	for range 4 { // the guard is lifted for what it names
+	for range 4 { // raises the limit to the number in the error
 		_, err := repairer(half{w, "source"}, half{w, "index"}, shared.Raw(), opts).Run(t.Context())
 		if tooMany := (*DeletesError)(nil); errors.As(err, &tooMany) {
 			opts.AllowDeletes = tooMany.Surplus
@@ -294,7 +294,7 @@ func randomWorld(t *testing.T, w *world, seed uint64) {
 	require.Zero(t, report.Repaired+report.Deleted+report.Missing+report.Different+report.Surplus, "it converges")
 }
 
-// stuckStore has ranges that it does not give back.
+// stuckStore has ranges that it does not release.
 type stuckStore struct{ memory }
 
 func (stuckStore) Lock(context.Context, string) (func() error, bool, error) {
@@ -315,7 +315,7 @@ func TestARangeThatCannotBeReleasedIsLogged(t *testing.T) {
 	})
 }
 
-// at is an index that says where it is.
+// at is an index with an endpoint.
 type at struct {
 	half
 	endpoint string
@@ -324,7 +324,7 @@ type at struct {
 func (a at) IndexName() string { return "hotels" }
 func (a at) Endpoint() string  { return a.endpoint }
 
-// A state of another service or source says nothing about this one, whatever the names.
+// A state of another service or source is useless here, even if the names are equal.
 func TestAStateOfAnotherSourceOrIndexIsRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(10)
@@ -344,7 +344,7 @@ func TestAStateOfAnotherSourceOrIndexIsRefused(t *testing.T) {
 	})
 }
 
-// sidesOf tells sources apart that a program is likely to confuse: tables, files, indexes.
+// sidesOf has sources that a program may confuse: tables, files, indexes.
 func TestAStateKnowsItsSource(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) Source {

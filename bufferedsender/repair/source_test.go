@@ -40,7 +40,7 @@ func keysOf(rows []models.Row) (keys []string) {
 	return keys
 }
 
-// checkSource checks what every source must do. It has the keys 0001 to 2500.
+// checkSource checks the contract of a source with the keys 0001 to 2500.
 func checkSource(t *testing.T, s Source) {
 	t.Helper()
 	all := rowsOf(t, s.Scan(t.Context(), "", ""))
@@ -107,7 +107,7 @@ func TestATableIsASource(t *testing.T) {
 	checkSource(t, s)
 	s.PageRows = 2500 // the last page is full
 	assert.Len(t, rowsOf(t, s.Scan(t.Context(), "", "")), 2500)
-	s.Placeholder = Dollar // SQLite has this one too
+	s.Placeholder = Dollar // SQLite supports it, too
 	checkSource(t, s)
 	s.Placeholder = AtP
 	_, err := s.Lookup(t.Context(), []string{"1"})
@@ -124,7 +124,7 @@ func TestATableIsASource(t *testing.T) {
 	assert.Equal(t, []models.Row{{Key: "0001", Digest: "h0001"}, {Key: "0002", Digest: "h0002", Hidden: true}}, few)
 }
 
-// Another collation than that of the index.
+// The table's collation differs from that of the index.
 func TestATableInAnotherOrderIsRefused(t *testing.T) {
 	db := newTable(t)
 	for _, id := range []string{"a", "B", "c", "D"} {
@@ -242,7 +242,7 @@ func TestFunctionsAreASource(t *testing.T) {
 	}
 }
 
-// With the client and the emulator, as an application has them.
+// The test uses the client and the emulator, as an application does.
 func TestATableAndAnIndexOfTheServiceAreMadeEqual(t *testing.T) {
 	service := searchtest.NewServer(nil)
 	defer service.Close()

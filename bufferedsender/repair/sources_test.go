@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// The source lags, and says that what was published since is a draft.
+// The source lags and reports that a recently published document is a draft.
 func TestAHiddenRowThatIsOlderThanItsDocumentDeletesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(100)
@@ -34,7 +34,7 @@ func TestAHiddenRowThatIsOlderThanItsDocumentDeletesNothing(t *testing.T) {
 	})
 }
 
-// panics is a source that panics where it is told to.
+// panics is a source that panics in the given method.
 type panics struct {
 	half
 	in string
@@ -63,7 +63,7 @@ func (p panics) Read(ctx context.Context, keys []string) ([]models.RawAction, er
 	return p.half.Read(ctx, keys)
 }
 
-// A process has more to do than this.
+// The panic must not end the process.
 func TestASourceThatPanicsEndsThePassAndNotTheProcess(t *testing.T) {
 	for _, in := range []string{"Scan", "Lookup", "Read"} {
 		inBubble(t, func(t *testing.T, w *world) {
@@ -79,7 +79,7 @@ func TestASourceThatPanicsEndsThePassAndNotTheProcess(t *testing.T) {
 	}
 }
 
-// stuck is a source that does not answer when it is asked for documents.
+// stuck is a source whose Read hangs.
 type stuck struct{ half }
 
 func (s stuck) Read(ctx context.Context, _ []string) ([]models.RawAction, error) {
@@ -87,7 +87,7 @@ func (s stuck) Read(ctx context.Context, _ []string) ([]models.RawAction, error)
 	return nil, ctx.Err()
 }
 
-// Writers wait for the keys that a repair has taken, so it must not have them for ever.
+// Writers wait for keys that a repair holds, so it must not hold them forever.
 func TestASourceThatDoesNotAnswerDoesNotKeepItsKeys(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(100)
@@ -115,7 +115,7 @@ func TestAFileFromWindowsIsASource(t *testing.T) {
 	for i := range 2500 {
 		fmt.Fprintf(&b, "{\"id\":\"%04d\",\"version\":7}\r\n", i+1)
 	}
-	b.Truncate(b.Len() - 2) // without the end of the last line
+	b.Truncate(b.Len() - 2) // without the final newline
 	path := filepath.Join(t.TempDir(), "things.jsonl")
 	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
 	j, err := OpenJSONL(path, &JSONLOptions{Key: "id", Version: "version"})
@@ -124,7 +124,8 @@ func TestAFileFromWindowsIsASource(t *testing.T) {
 	checkSource(t, j)
 }
 
-// The service keeps milliseconds: what databases have beside them is no difference, or it would be repaired for ever.
+// The service stores milliseconds. If more precise times of a database counted as different, they would be repaired
+// forever.
 func TestTimesAreVersionsAsTheServiceKeepsThem(t *testing.T) {
 	exact := time.Date(2026, 11, 26, 1, 2, 3, 755_205_300, time.UTC)
 	kept := time.Date(2026, 11, 26, 1, 2, 3, 755_000_000, time.UTC)
@@ -173,7 +174,7 @@ func (p plainIndex) Lookup(ctx context.Context, keys []string) ([]models.Row, er
 	return rows, err
 }
 
-// The source has versions and the index none: every document differs, whatever is written.
+// The source has versions and the index has none, so every document differs after every write.
 func TestSidesThatCannotAgreeAreNotWrittenAgainAndAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(3000)

@@ -76,7 +76,7 @@ func TestARangeOfADeadProcessGoesToWhoWantsIt(t *testing.T) {
 	testkit.Long(t)
 	onTables(t, func(t *testing.T, db *sql.DB, open func() *SQLStore) {
 		a, b := open(), open()
-		ok, err := a.take(t.Context(), a.row("one"), "dead") // and beats no more
+		ok, err := a.take(t.Context(), a.row("one"), "dead") // without further heartbeats
 		require.NoError(t, err)
 		require.True(t, ok)
 		a.owners[a.row("one")] = "dead"

@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
 )
 
-// TELEMETRY.md names every metric with its unit and its words, and what a pass has done moves them.
+// TELEMETRY.md must list exactly the metrics, with unit and description, and a pass must change them.
 func TestTelemetryIsWhatTheManualSays(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(100)

@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// A tree follows a sender, and what the sender has lost is found without reading the index.
+// A tree follows a sender, so that lost changes are found without reading the index.
 func ExampleRepairer_RunTree() {
 	ctx := context.Background()
 	service := searchtest.NewServer(nil) // an emulated service
@@ -31,7 +31,7 @@ func ExampleRepairer_RunTree() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	folder, err := os.MkdirTemp("", "tree") // a program has a fixed one
+	folder, err := os.MkdirTemp("", "tree") // a program uses a fixed one
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func ExampleRepairer_RunTree() {
 	if err := sender.Flush(ctx, nil); err != nil {
 		log.Fatal(err)
 	}
-	// The database has changed, and the messages that would have said so were lost.
+	// The database has changed, and the messages about that were lost.
 	export := filepath.Join(folder, "export.jsonl")
 	if err := os.WriteFile(export, []byte(`{"id":"1","version":1}
 {"id":"2","version":2}
@@ -81,7 +81,7 @@ func ExampleRepairer_RunTree() {
 	if err := sender.Close(ctx); err != nil {
 		log.Fatal(err)
 	}
-	if err := tree.Close(ctx); err != nil { // behind the sender, which tells it something to the end
+	if err := tree.Close(ctx); err != nil { // after the sender, which reports changes until its end
 		log.Fatal(err)
 	}
 	// Output:

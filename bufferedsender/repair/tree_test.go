@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// treed is a world whose sender tells a tree.
+// treed is a world whose sender reports to a tree.
 type treed struct {
 	*world
 	tree   *digesttree.Tree
@@ -56,7 +56,7 @@ func (w *treed) runTree(opts *Options) (Report, error) {
 	return repairer(half{w.world, "source"}, half{w.world, "index"}, w.sender.Raw(), opts).RunTree(context.Background(), w.tree)
 }
 
-// write has the sender write rows of the table.
+// write makes the sender write rows of the table.
 func (w *treed) write(version int64, keys ...string) {
 	w.t.Helper()
 	for _, k := range keys {
@@ -74,7 +74,7 @@ func keysFrom(first, n int) (keys []string) {
 	return keys
 }
 
-// indexScans is how often the index was scanned.
+// indexScans returns the number of scans of the index.
 func (w *treed) indexScans() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,7 +86,7 @@ func TestWhatASenderHasLostIsFoundAndRepairedWithoutReadingTheIndex(t *testing.T
 		w := withTree(t, world, digesttree.Options{Empty: true})
 		w.lag = time.Second
 		w.write(1, keysFrom(0, 300)...)
-		for _, k := range keysFrom(100, 200) { // messages that were lost: rows that nobody has sent
+		for _, k := range keysFrom(100, 200) { // lost messages: rows that were never sent
 			w.set(k, &hotel{ID: k, Version: 2})
 		}
 		w.set("new", &hotel{ID: "new", Version: 1})
@@ -130,7 +130,7 @@ func TestANewTreeIsBuiltFromAScanOfTheIndexOnce(t *testing.T) {
 
 func TestWhatOnlyTheTreeHasLostIsToldAndNotWritten(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *world) {
-		world.fill(10) // which the tree was not told, as after a crash
+		world.fill(10) // unknown to the tree, as after a crash
 		w := withTree(t, world, digesttree.Options{Empty: true})
 		report, err := w.runTree(nil)
 		require.NoError(t, err)
@@ -156,7 +156,7 @@ func TestTheTreeIsToldOnlyWhatTheIndexShowsAndNothingOverWhatWasConfirmedMeanwhi
 		seen := 0
 		w.lookups = func(side string, keys []string) {
 			if side == "index" && slices.Contains(keys, "moving") {
-				if seen++; seen == 2 { // what the tree is to be told is read, and is not the newest
+				if seen++; seen == 2 { // the row read for the tree is not the newest
 					w.tree.Confirmed("moving", 2)
 				}
 			}
@@ -172,7 +172,7 @@ func TestTheTreeIsToldOnlyWhatTheIndexShowsAndNothingOverWhatWasConfirmedMeanwhi
 		}})
 		require.NoError(t, err)
 		assert.Equal(t, []int64{1, 1, 2}, []int64{report.Rejected, report.Ahead, report.Tree.Lost})
-		all, err := w.tree.Compare(t.Context(), nothing{}, 0) // so all that the tree has differs
+		all, err := w.tree.Compare(t.Context(), nothing{}, 0) // so everything in the tree differs
 		require.NoError(t, err)
 		got := map[string]int64{}
 		for _, d := range all.Keys {
@@ -228,7 +228,7 @@ func TestASourceThatLiesDeletesNothingByATree(t *testing.T) {
 	})
 }
 
-// A table of another system: the more rows it has, the fewer of a hundred documents seem to be surplus.
+// With the table of another system, the more rows it has, the fewer of a hundred documents seem surplus.
 func TestASourceThatLiesWritesNothingByATree(t *testing.T) {
 	for name, rows := range map[string]int{"few": 60, "as many as are looked at": treeRounds*128 - 148, "more": treeRounds * 128} {
 		inBubble(t, func(t *testing.T, world *world) {
@@ -250,7 +250,7 @@ func TestASourceThatLiesWritesNothingByATree(t *testing.T) {
 	}
 }
 
-// What was counted and not written is not counted.
+// A counted difference that is not written is removed from the count.
 func TestATreeWhoseWritesFailGivesBackWhatWasCounted(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *world) {
 		w := withTree(t, world, digesttree.Options{Empty: true})
@@ -284,7 +284,7 @@ func TestASourceThatLiesDeletesNothingByATreeOfManySegments(t *testing.T) {
 		w := withTree(t, world, digesttree.Options{Empty: true, SegmentBits: 18})
 		w.page = 10_000
 		w.write(1, keysFrom(0, 6000)...)
-		for _, k := range keysFrom(0, 500) { // more than a round sees of segments, which have a key each
+		for _, k := range keysFrom(0, 500) { // more segments than a round covers, one for each key
 			w.set(k, nil)
 		}
 		report, err := w.runTree(nil)
@@ -301,10 +301,10 @@ func TestASourceThatLiesDeletesNothingByATreeThatKnowsLittle(t *testing.T) {
 		w := withTree(t, world, digesttree.Options{Empty: true, MaxPending: 1 << 20})
 		w.page = 10_000
 		w.write(1, keysFrom(0, 8000)...)
-		for i := 0; w.tree.Stats().Unknown < 8; i++ { // faster than the disk takes it
+		for i := 0; w.tree.Stats().Unknown < 8; i++ { // faster than the disk
 			w.tree.Deleted(strings.Repeat("x", 1000) + key(i))
 		}
-		for _, k := range keysFrom(0, 520) { // 6.5 % of all, of which the tree knows half
+		for _, k := range keysFrom(0, 520) { // 6.5 % of all, half of which the tree has
 			w.set(k, nil)
 		}
 		report, err := repairer(half{world, "source"}, half{world, "index"}, w.sender.Raw(), &Options{Logger: quiet}).runTree(t.Context(), w.tree, false)
@@ -338,10 +338,10 @@ func TestMoreThanARoundFindsIsDeletedWhenAllWasSeen(t *testing.T) {
 		w := withTree(t, world, digesttree.Options{Empty: true})
 		w.page = 10_000
 		w.write(1, keysFrom(0, 5000)...)
-		for _, k := range keysFrom(0, 200) { // two rounds, and one that has come round
+		for _, k := range keysFrom(0, 200) { // two rounds, and one that starts again
 			w.set(k, nil)
 		}
-		report, err := repairer(half{world, "source"}, half{world, "index"}, world.sender(nil).Raw(), nil).RunTree(t.Context(), w.tree) // which tells the tree nothing
+		report, err := repairer(half{world, "source"}, half{world, "index"}, world.sender(nil).Raw(), nil).RunTree(t.Context(), w.tree) // does not report to the tree
 		require.NoError(t, err)
 		assert.Equal(t, int64(200), report.Deleted)
 		w.agrees()

@@ -27,25 +27,25 @@ type hotel struct {
 	Draft   bool   `json:"-"`
 }
 
-// world is a table, an index that is made of it, and what they have been asked.
+// world is a table, its index, and a record of their calls.
 type world struct {
 	t     testing.TB
-	lag   time.Duration // until the index shows what it has
-	takes time.Duration // a request to the index
-	page  int           // rows that a scan reads at once
-	reads time.Duration // it takes for that
+	lag   time.Duration // delay until the index shows a write
+	takes time.Duration // duration of a request to the index
+	page  int           // rows in a page of a scan
+	reads time.Duration // duration of a page
 
 	mu       sync.Mutex
 	table    map[string]hotel
 	index    map[string]hotel
-	changes  []change // that the index does not show yet
+	changes  []change // not visible in the index yet
 	shown    map[string]hotel
 	refuses  map[string]bool // keys that the service rejects
-	written  map[string]int  // documents that came to the service, by key
+	written  map[string]int  // documents received by the service, by key
 	deleted  []string
-	scanned  [2][]string // where scans of the source and of the index began
+	scanned  [2][]string // start keys of the scans of source and index
 	failScan func(side string, row int) error
-	lookups  func(side string, keys []string) // is told of each
+	lookups  func(side string, keys []string) // called for each lookup
 	falsely  []string                         // keys that were deleted while they were in the table
 }
 
@@ -73,7 +73,7 @@ func (w *world) fill(n int) {
 	}
 }
 
-// behind changes the index behind everybody's back.
+// behind changes the index without the sender.
 func (w *world) behind(key string, h *hotel) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,7 +91,7 @@ func (w *world) apply(key string, h *hotel) {
 	w.changes = append(w.changes, c)
 }
 
-// show has the index show what it has by now. mu must be held.
+// show makes due changes visible. The caller holds mu.
 func (w *world) show() {
 	now := time.Now()
 	for len(w.changes) > 0 && !w.changes[0].at.After(now) {
@@ -161,7 +161,7 @@ func (w *world) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (
 	return result, ctx.Err()
 }
 
-// half is one of the two as a repair sees it.
+// half is one of the two sides as a repair sees it.
 type half struct {
 	*world
 	side string
@@ -258,7 +258,7 @@ func (h half) Read(ctx context.Context, keys []string) (actions []models.RawActi
 	return actions, nil
 }
 
-// sender makes a sender to the index.
+// sender creates a sender to the index.
 func (w *world) sender(opts *bufferedsender.Options[hotel]) *bufferedsender.BufferedSender[hotel] {
 	w.t.Helper()
 	if opts == nil {
@@ -277,7 +277,7 @@ func (w *world) sender(opts *bufferedsender.Options[hotel]) *bufferedsender.Buff
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// repairer makes a Repairer. nil options are the zero value.
+// repairer creates a Repairer. nil options mean the zero value.
 func repairer(source Source, index Index, to Sender, opts *Options) *Repairer {
 	r := &Repairer{Source: source, Index: index, Sender: to}
 	if opts != nil {
@@ -286,11 +286,11 @@ func repairer(source Source, index Index, to Sender, opts *Options) *Repairer {
 	return r
 }
 
-// repair makes a pass with a sender of its own.
+// repair runs a pass with a new sender.
 func (w *world) repair(opts *Options) (Report, error) {
 	w.t.Helper()
 	s := w.sender(nil)
-	defer func() { _ = s.Close(context.Background()) }() // its error has what was rejected
+	defer func() { _ = s.Close(context.Background()) }() // its error lists the rejected documents
 	return w.run(s.Raw(), opts)
 }
 
@@ -302,7 +302,7 @@ func (w *world) run(to Sender, opts *Options) (Report, error) {
 	return repairer(half{w, "source"}, half{w, "index"}, to, opts).Run(context.Background())
 }
 
-// has returns what the index has of a key.
+// has returns the index's document of a key.
 func (w *world) has(key string) (hotel, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -310,7 +310,7 @@ func (w *world) has(key string) (hotel, bool) {
 	return h, ok
 }
 
-// agrees checks that the index is like the table.
+// agrees checks that index and table are equal.
 func (w *world) agrees() {
 	w.t.Helper()
 	w.mu.Lock()

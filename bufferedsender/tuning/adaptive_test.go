@@ -15,7 +15,7 @@ import (
 // usualBounds are those of a sender with 64 requests in flight.
 var usualBounds = tuning.Bounds{Max: tuning.Pace{BatchActions: 1000, BatchBytes: 16_000_000, InFlight: 64}}
 
-// anyBounds draws bounds, some of them without sense.
+// anyBounds draws bounds, some of them contradictory.
 func anyBounds(t *rapid.T) tuning.Bounds {
 	limits := func(name string) tuning.Pace {
 		number := rapid.OneOf(rapid.IntRange(-1, 3), rapid.IntRange(1, 1000), rapid.SampledFrom([]int{0, 32_000, 1 << 24, math.MaxInt, math.MinInt}))
@@ -50,13 +50,13 @@ func anything(t *rapid.T) tuning.Observation {
 	}
 }
 
-// requests makes observations as a sender with one request at a time would.
+// requests makes observations like a sender with one request at a time.
 type requests struct {
 	now        time.Duration
 	controller tuning.Controller
 }
 
-// next draws what becomes of the next request.
+// next draws the outcome of the next request.
 func (r *requests) next(t *rapid.T) tuning.Observation {
 	l := r.controller.Pace()
 	o := tuning.Observation{
@@ -227,7 +227,7 @@ func TestWhoHasNothingToSendNeitherGainsNorLoses(t *testing.T) {
 }
 
 func TestAnIdleTimeIsNoPartOfAMeasurement(t *testing.T) {
-	// Two seconds' worth of work at 1000 a second, an hour of nothing, the same.
+	// Two seconds of work at 1000 a second, an idle hour, and two seconds again.
 	c := tuning.Adaptive(nil).New(usualBounds)
 	now := time.Duration(0)
 	request := func(throttled, backlog int) {

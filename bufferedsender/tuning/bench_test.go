@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 )
 
-// observations are those of a service that refuses something every now and then.
+// observations are those of a service that regularly refuses something.
 func observations(every int) func() tuning.Observation {
 	now, n := time.Duration(0), 0
 	return func() tuning.Observation {

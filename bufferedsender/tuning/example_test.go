@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 )
 
-// bounds are what a sender passes: its options are the upper ones.
+// bounds are those of a sender: its options are the upper ones.
 var bounds = tuning.Bounds{Max: tuning.Pace{BatchActions: 1000, BatchBytes: 16_000_000, InFlight: 8}}
 
 func ExampleFixed() {
@@ -19,8 +19,8 @@ func ExampleFixed() {
 	// Output: 1000 8 0s
 }
 
-// A service that takes 300 documents a second answers the rest of a batch of a
-// thousand with 503. The controller tries 500 a second next, in small batches.
+// A service with a capacity of 300 documents a second refuses the rest of a batch of a thousand with 503. The
+// controller then tries 500 a second, in small batches.
 func ExampleAdaptive() {
 	controller := tuning.Adaptive(nil).New(bounds)
 	fmt.Println("at first", controller.Pace().BatchActions, "documents,", controller.Pace().InFlight, "in flight")
@@ -34,7 +34,7 @@ func ExampleAdaptive() {
 	// then 35 documents, an interval: true
 }
 
-// A sender whose limits are changed while it runs goes on with what it knows.
+// A controller keeps its state when the limits of a running sender change.
 func ExampleResizer() {
 	controller := tuning.Adaptive(nil).New(bounds)
 	wider := bounds

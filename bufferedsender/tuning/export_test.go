@@ -1,7 +1,6 @@
 package tuning
 
-// RateOf returns the rate that an adaptive controller keeps to, a second, of what it
-// counts, and whether there is one.
+// RateOf returns the rate of an adaptive controller, in its own unit per second, and whether it has one.
 func RateOf(c Controller) (float64, bool) {
 	r := &c.(*adaptive).rate
 	return r.value, r.known
@@ -10,11 +9,10 @@ func RateOf(c Controller) (float64, bool) {
 // CountsRequests reports whether the rate of an adaptive controller is in requests.
 func CountsRequests(c Controller) bool { return c.(*adaptive).rate.unit == requests }
 
-// NoiseOf returns the share of refused actions that an adaptive controller takes
-// for granted.
+// NoiseOf returns the share of refused actions that an adaptive controller treats as noise.
 func NoiseOf(c Controller) float64 { return c.(*adaptive).rate.noise.share }
 
-// CopyOf returns a controller that goes on where c is, independently of it.
+// CopyOf returns an independent copy of a controller.
 func CopyOf(c Controller) Controller {
 	a := *c.(*adaptive)
 	return &a

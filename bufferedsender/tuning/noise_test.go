@@ -10,11 +10,10 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// TestWhatCountsAsNoise sends at the rate that a controller wants to a service
-// that refuses what the case says.
+// The simulated sender follows the controller's rate, and the service refuses what the case defines.
 func TestWhatCountsAsNoise(t *testing.T) {
 	rest := 0.0
-	spread := func(share float64, actions int) int { // as evenly as can be
+	spread := func(share float64, actions int) int { // as evenly as possible
 		rest += share * float64(actions)
 		n := int(rest)
 		rest -= float64(n)
@@ -78,8 +77,7 @@ func TestRefusalsThatNoRatePreventsDoNotSlowItDown(t *testing.T) {
 	}
 }
 
-// TestALimitIsFoundAmongRefusalsByChance: not in every run, because what a limit
-// refuses looks like chance now and then.
+// Some runs may fail, because refusals by a limit can look random.
 func TestALimitIsFoundAmongRefusalsByChance(t *testing.T) {
 	runs, missed := 0, 0
 	for seed := 1; seed <= testkit.Cases(1, 6, 6); seed++ {
@@ -115,8 +113,7 @@ func TestWhenRefusalsByChanceEndOnlyTheLimitIsLeft(t *testing.T) {
 	}
 }
 
-// TestACapacityThatGoesOnFallingIsFollowed: the share of refused documents stays
-// as it is while the rate falls, but they are not refused one by one.
+// The share of refused documents stays constant while the rate falls, but they are not refused one by one.
 func TestACapacityThatGoesOnFallingIsFollowed(t *testing.T) {
 	for seed := range uint64(5) {
 		w := newWorld(seed, tuning.Adaptive(nil), usualBounds, 1, ofDocuments(20_000, fixedLatency(50*time.Millisecond, 0.1)))
@@ -132,8 +129,7 @@ func TestACapacityThatGoesOnFallingIsFollowed(t *testing.T) {
 	}
 }
 
-// TestAnOpenBreakerIsNotWhatALimitCosts: a sender that had to pause for a minute
-// asks for more as soon as another one.
+// A sender with a pause of a minute raises its rate as soon as another one.
 func TestAnOpenBreakerIsNotWhatALimitCosts(t *testing.T) {
 	grown := func(pause time.Duration) float64 {
 		c := tuning.Adaptive(nil).New(usualBounds)

@@ -9,12 +9,11 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 )
 
-// This file simulates senders and a service, without goroutines and without
-// time passing, so that a controller can be tried on an hour of load in a few
-// milliseconds. It follows what the sender and the emulator's capacity model do,
-// not more: tuning_test.go of the sender measures the real ones.
+// This file simulates senders and a service without goroutines and without real time, so an hour of load takes
+// milliseconds. It models only the sender and the emulator's capacity; tuning_test.go of the sender measures the real
+// ones.
 
-// world is a service, its clock, and the senders that use it.
+// world is a service, its clock, and its senders.
 type world struct {
 	random  *rand.Rand
 	now     time.Duration
@@ -24,7 +23,7 @@ type world struct {
 	senders []*simSender
 }
 
-// bucket is a limit: it fills at a rate, and holds what comes in burst seconds.
+// bucket is a token bucket: it fills at rate and holds the tokens of burst seconds.
 type bucket struct {
 	rate, burst float64 // 0: no limit
 	level       float64
@@ -38,7 +37,7 @@ func (b *bucket) fill(now time.Duration) {
 	b.filled = now
 }
 
-// set changes the rate. What is left stays, as far as the new bucket holds it.
+// set changes the rate. Tokens stay as far as the new bucket holds them.
 func (b *bucket) set(now time.Duration, perSecond float64) {
 	level := math.Inf(1)
 	if b.rate > 0 && now > 0 {
@@ -49,7 +48,7 @@ func (b *bucket) set(now time.Duration, perSecond float64) {
 	b.level = min(level, b.full())
 }
 
-// fits returns how many things of such a size can be taken.
+// fits returns how many items of this size fit.
 func (b *bucket) fits(size float64) int {
 	if b.rate <= 0 {
 		return math.MaxInt
@@ -57,32 +56,31 @@ func (b *bucket) fits(size float64) int {
 	return int(max(0, math.Floor((b.level+1e-9)/size)))
 }
 
-// service is how requests fare.
+// service is the simulated service.
 type service struct {
 	requests, documents, bytes bucket
 
-	whole bool // a request of which a part does not fit is refused; false: the documents that do not fit are
-	// strict: a request that is larger than a full bucket is always refused; false: it is taken
-	// when the bucket is full, and leaves it in debt.
+	whole bool // a request that does not fit is refused as a whole; false: only the documents that do not fit
+	// strict: a request larger than a full bucket is always refused; false: a full bucket takes it and goes into
+	// debt.
 	strict     bool
-	retryAfter time.Duration // of what is refused whole
+	retryAfter time.Duration // for requests refused as a whole
 
-	// latency is how long a request takes that carries so many actions while so
-	// many requests, this one included, are with the service.
+	// latency is the duration of a request with this many actions while this many requests, including this one, are
+	// with the service.
 	latency func(w *world, actions, inService int) time.Duration
-	broken  float64 // share of the requests that get no answer
-	chance  float64 // share of the documents that are answered 503 for no reason
+	broken  float64 // share of requests without an answer
+	chance  float64 // share of documents refused with 503 at random
 
 	inService int
 }
 
-// ofDocuments is a service that takes so many documents a second.
+// ofDocuments is a service with this capacity in documents a second.
 func ofDocuments(capacity float64, latency func(*world, int, int) time.Duration) service {
 	return service{documents: bucket{rate: capacity, burst: 1}, latency: latency}
 }
 
-// take charges the buckets and returns how many documents are taken, and
-// whether the request was refused as a whole.
+// take charges the buckets and returns how many documents are taken, and whether the request was refused as a whole.
 func (s *service) take(now time.Duration, actions, size int) (taken int, refused bool) {
 	for _, b := range []*bucket{&s.requests, &s.documents, &s.bytes} {
 		b.fill(now)
@@ -109,20 +107,20 @@ func (s *service) take(now time.Duration, actions, size int) (taken int, refused
 	return taken, false
 }
 
-// simSender sends as the real one does: when a slot is free, the interval has
-// passed, no pause is in force, and there is something to send.
+// simSender follows the rules of the real sender: it sends when a slot is free, the interval has passed, there is no
+// pause, and there is something to send.
 type simSender struct {
 	controller tuning.Controller
 	limits     tuning.Pace
-	starts     time.Duration // when it starts to work
-	supply     float64       // documents a second that the application adds; 0: as many as can be sent
+	starts     time.Duration // start time
+	supply     float64       // documents a second that the application adds; 0: unlimited
 	bytes      int           // mean size of a document
 	fixed      bool          // the controller never changes anything
-	uneven     bool          // the sizes of documents differ from batch to batch, by half
+	uneven     bool          // document sizes vary by half between batches
 
 	added       float64
 	addedAt     time.Duration
-	retries     int // documents to be sent again
+	retries     int // documents to be retried
 	inFlight    int
 	lastStart   time.Duration
 	started     bool
@@ -131,12 +129,12 @@ type simSender struct {
 	epoch       int
 	troubled    bool
 	troubleAt   time.Duration
-	wakeAt      time.Duration // of the wake-up event under way, 0: none
+	wakeAt      time.Duration // time of the next wake-up event, 0: none
 
-	seconds []second // what happened, second by second
+	seconds []second // events, second by second
 }
 
-// second is what a sender saw in one second.
+// second has the observations of one second.
 type second struct {
 	sent, done, throttled, requests float64
 	limits                          tuning.Pace // at the end
@@ -176,7 +174,7 @@ func (w *world) after(d time.Duration, do func()) {
 	heap.Push(&w.events, &simEvent{w.now + d, w.serial, do})
 }
 
-// newWorld makes senders with controllers of the policy.
+// newWorld creates senders with controllers of the policy.
 func newWorld(seed uint64, policy tuning.Policy, bounds tuning.Bounds, senders int, s service) *world {
 	w := &world{random: rand.New(rand.NewPCG(seed, 1)), service: s}
 	for _, b := range []*bucket{&w.service.requests, &w.service.documents, &w.service.bytes} {
@@ -199,7 +197,7 @@ func (w *world) begin() {
 	}
 }
 
-// run lets time pass until then.
+// run advances the clock to until.
 func (w *world) run(until time.Duration) {
 	if w.now == 0 {
 		w.begin()
@@ -212,7 +210,7 @@ func (w *world) run(until time.Duration) {
 	w.now = until
 }
 
-// backlog is how many documents wait.
+// backlog is the number of waiting documents.
 func (w *world) backlog(s *simSender) int {
 	if s.supply == 0 {
 		return s.retries + 1_000_000
@@ -222,7 +220,7 @@ func (w *world) backlog(s *simSender) int {
 	return s.retries + int(s.added)
 }
 
-// pump starts what may be started, and sees to it that it is called again.
+// pump starts possible requests and schedules its next call.
 func (w *world) pump(s *simSender) {
 	for {
 		waiting := w.backlog(s)
@@ -279,10 +277,9 @@ func (w *world) start(s *simSender, actions, size int) {
 	})
 }
 
-// reply ends a request: the service takes what it can, the sender is notified.
-// A sender pauses as the publisher does, in pace.go there: for the time of a
-// Retry-After; else at random, longer each time that nothing was applied; and
-// if a part was applied, only without a controller.
+// reply ends a request: the service takes what it can, and the sender gets the result. The sender pauses as the
+// publisher does (see pace.go there): for the time of a Retry-After; otherwise randomly, and longer each time nothing
+// was applied; if a part was applied, it pauses only without a controller.
 func (w *world) reply(s *simSender, started time.Duration, epoch, actions, size int) {
 	o := tuning.Observation{Now: w.now, Started: started, Actions: actions, Bytes: actions * size, InFlight: s.inFlight}
 	sv := &w.service
@@ -345,7 +342,7 @@ func (w *world) reply(s *simSender, started time.Duration, epoch, actions, size 
 	w.pump(s)
 }
 
-// unlucky draws how many of so many documents are refused by chance.
+// unlucky draws how many of these documents are refused at random.
 func (w *world) unlucky(actions int) (n int) {
 	if w.service.chance == 0 {
 		return 0
@@ -358,15 +355,14 @@ func (w *world) unlucky(actions int) (n int) {
 	return n
 }
 
-// fixedLatency is a service that takes as long for whatever it is given, with
-// some noise.
+// fixedLatency is a latency independent of the load, with some noise.
 func fixedLatency(d time.Duration, noise float64) func(*world, int, int) time.Duration {
 	return func(w *world, _, _ int) time.Duration {
 		return time.Duration(float64(d) * (1 - noise + 2*noise*w.random.Float64()))
 	}
 }
 
-// span is what all senders saw from one second on to another.
+// span has the observations of all senders over some seconds.
 type span struct {
 	goodput, throttled float64 // documents a second; share of those sent
 	least, most        float64 // of the senders' shares, 1 is fair

@@ -15,8 +15,8 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 )
 
-// tableRow is a service of testdata/table.txt: what it counts, how it refuses, and
-// by what its capacity is multiplied after a minute and a half.
+// tableRow is a service of testdata/table.txt: its unit of capacity, its way of refusing, and the factor of its
+// capacity after a minute and a half.
 type tableRow struct {
 	unit       string
 	reply      string // "207", "429", "429, 1 s"
@@ -48,13 +48,13 @@ func tableRows() (all []tableRow) {
 
 const (
 	tableChange = 90 * time.Second
-	tableSize   = 500 // bytes of a document, by half more or less
+	tableSize   = 500 // mean document size in bytes; sizes vary by half
 )
 
 // tableBounds are the limits of each sender.
 var tableBounds = tuning.Bounds{Max: tuning.Pace{BatchActions: 1000, BatchBytes: 16_000_000, InFlight: 8}}
 
-// capacity is in documents a second; it is one that each of the senders can have a share of.
+// capacity is in documents a second, large enough for a share of each sender.
 func (r tableRow) capacity() float64 {
 	switch r.unit {
 	case "requests":
@@ -62,7 +62,7 @@ func (r tableRow) capacity() float64 {
 	case "bytes":
 		return r.rate() / tableSize
 	case "slow by size":
-		return 8 * 1000 / 0.51 // eight at once of 10 ms and half a millisecond a document
+		return 8 * 1000 / 0.51 // eight at once, each 10 ms plus half a millisecond a document
 	}
 	return r.rate()
 }
@@ -94,8 +94,8 @@ func (r tableRow) service() service {
 	return s
 }
 
-// tableResult is a row's outcome: soon covers seconds 10 to 20 after the start
-// (or the change), steady seconds 10 to 90. Goodput is a share of the capacity.
+// tableResult is a row's outcome: soon covers seconds 10 to 20 after the start (or the change), steady seconds 10 to
+// 90. Goodput is a share of the capacity.
 type tableResult struct {
 	soon, steady span
 }
@@ -122,8 +122,7 @@ func (r tableRow) run(seed uint64, policy tuning.Policy, bounds tuning.Bounds) (
 	return got
 }
 
-// bestFixed is the goodput of the best of a grid of fixed limits, as a share of
-// the capacity.
+// bestFixed is the goodput of the best fixed limits of a grid, as a share of the capacity.
 func (r tableRow) bestFixed(seed uint64) (best float64) {
 	for _, actions := range []int{10, 100, 1000} {
 		for _, inFlight := range []int{1, 8} {
@@ -174,7 +173,7 @@ func (r tableRow) line() string {
 		100*mean.soon.goodput, 100*mean.steady.goodput, 100*mean.steady.throttled, shares, fixed, asking)
 }
 
-// TestTable holds some rows to what testdata/table.txt shows of them. With -update,
+// TestTable compares some rows with testdata/table.txt. With -update,
 //
 //	go test ./bufferedsender/tuning -run '^TestTable$' -update
 //

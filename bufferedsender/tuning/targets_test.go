@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 )
 
-// row is a service with a capacity, and what a policy makes of it.
+// row is a service with a capacity, and the targets for a policy.
 type row struct {
 	capacity   float64
 	latency    time.Duration
@@ -44,8 +44,8 @@ func rows(reply int, retryAfter time.Duration) (all []row) {
 	return all
 }
 
-// result is what became of a row: two minutes of load, two with a tenth of the
-// capacity, two and a half with all of it again.
+// result is the outcome of a row: two minutes of load, two with a tenth of the capacity, two and a half with all of
+// it again.
 type result struct {
 	steady, low, again span // goodput as a share of the capacity
 	settled, recovered time.Duration
@@ -92,8 +92,8 @@ func (r row) run(seed uint64, policy tuning.Policy) (got result) {
 	return got
 }
 
-// TestItFindsWhatTheServiceTakes holds the controller to its targets in the
-// simulation. With -v it prints a line a row.
+// TestItFindsWhatTheServiceTakes checks the controller's targets in the simulation. With -v it prints a line for each
+// row.
 func TestItFindsWhatTheServiceTakes(t *testing.T) {
 	const seeds = 3
 	var shares []float64
@@ -130,11 +130,10 @@ func TestItFindsWhatTheServiceTakes(t *testing.T) {
 			})
 		}
 	}
-	// What is refused whole depends on trials, and those on luck.
+	// If whole requests are refused, trials decide the goodput, and chance decides the trials.
 	assert.Greater(t, sum/n, 0.96, "mean goodput")
 	assert.Less(t, refused/n, 0.05, "mean share of throttled documents")
-	// Who is how lucky in 90 seconds depends on the seed: most of the time all are
-	// near their share.
+	// The seed decides the shares over 90 seconds; usually all are close to fair.
 	require.NotEmpty(t, shares)
 	slices.Sort(shares)
 	t.Logf("the sender with the least in 90 s has %.2f of its fair share at least, %.2f in one case in 20, %.2f usually", shares[0], shares[len(shares)/20], shares[len(shares)/2])
@@ -142,8 +141,7 @@ func TestItFindsWhatTheServiceTakes(t *testing.T) {
 	assert.Greater(t, shares[len(shares)/2], 0.75)
 }
 
-// TestALongRetryAfterIsRarelyRisked: the service saves up one second, so of a
-// pause of five seconds four are lost each time that the limit is met.
+// The service saves up one second of capacity, so each time the limit is hit, a pause of five seconds loses four.
 func TestALongRetryAfterIsRarelyRisked(t *testing.T) {
 	for wait, least := range map[time.Duration]float64{2 * time.Second: 0.7, 5 * time.Second: 0.55} {
 		for _, latency := range []time.Duration{time.Millisecond, 50 * time.Millisecond} {

@@ -11,8 +11,8 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 )
 
-// TestServicesThatAreHarder prints what DESIGN.md says of services with several limits,
-// limits that move, and small reserves (-v), and fails if nothing gets through.
+// With -v the test prints the figures of DESIGN.md for services with several limits, moving limits and small
+// reserves. It fails if nothing is applied.
 func TestServicesThatAreHarder(t *testing.T) {
 	lat := fixedLatency(50*time.Millisecond, 0.1)
 	show := func(name string, capacity float64, senders int, s service, during func(w *world)) {

@@ -31,9 +31,8 @@ var latencies = map[string]func(w *world, actions, inService int) time.Duration{
 	},
 }
 
-// against runs both policies with the same service and returns what the
-// adaptive one reached from a moment on, as a share of what the fixed one did,
-// and the world of the adaptive one.
+// against runs both policies with the same service. It returns the goodput of the adaptive one over a time span as a
+// share of the fixed one's, and the adaptive one's world.
 func against(seed uint64, s service, bounds tuning.Bounds, from, to time.Duration) (float64, *world) {
 	fixed := newWorld(seed, tuning.Fixed(), bounds, 1, s)
 	fixed.run(to)

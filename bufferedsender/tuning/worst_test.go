@@ -33,8 +33,7 @@ func worst(perSecond float64, seeds uint64) (least, mean float64, below int) {
 	return least, mean, below
 }
 
-// TestNoSeedStaysFarBelowALimitOfRequests: a wrong result of a trial is found out, also
-// if nothing had passed before the first refusal.
+// A wrong result of a trial is corrected, even if nothing passed before the first refusal.
 func TestNoSeedStaysFarBelowALimitOfRequests(t *testing.T) {
 	seeds := testkit.Cases(20, 40, 100)
 	for _, perSecond := range []float64{2, 3.5, 5, 10, 50} {

@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector makes sync.Pool forget at random.
+// Under the race detector sync.Pool drops objects at random.
 
 package fold_test
 
@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// The publisher folds between two requests, and what it keeps waits for long.
+// The publisher folds between two requests and keeps the result for long.
 func TestFoldingAllocatesItsResultAndNothingElse(t *testing.T) {
 	a, b := benchAction(t, models.ActionTypeUpload, 3, 0, 4), []byte(merge(`"rating":4,"address":{"zip":"1"},"new":{"x":[1,{}]}`).body)
 	var body []byte

@@ -10,8 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// benchDoc and its parts look like what people index: a few short fields, a nested
-// object, some collections and one long text.
+// benchDoc is a typical document: a few short fields, a nested object, some collections and one long text.
 type (
 	geo struct {
 		Type        string     `json:"type"`
@@ -105,8 +104,7 @@ func benchmarkFold(b *testing.B, first, next []byte) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(first)+len(next)), "ns/byte")
 }
 
-// BenchmarkValid is the yardstick: encoding/json reading one such document once,
-// without looking at what it says.
+// BenchmarkValid is the reference: encoding/json reads one such document without decoding it.
 func BenchmarkValid(b *testing.B) {
 	x := benchAction(b, models.ActionTypeUpload, 140, 0, 4)
 	b.SetBytes(int64(len(x)))

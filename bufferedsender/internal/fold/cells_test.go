@@ -38,9 +38,8 @@ func TestEveryPairOfTypesFoldsAsTheTableSays(t *testing.T) {
 	}
 }
 
-// On a missing document the merge fails, and the mergeOrUpload creates one that
-// has nothing of the merge. A merge of both would not create it, a mergeOrUpload
-// of both would create too much.
+// On a missing document the merge fails, and the mergeOrUpload creates a document without the merge's fields. One
+// merge would not create it, and one mergeOrUpload would add the merge's fields.
 func TestAMergeIsNeverFoldedWithAMergeOrUpload(t *testing.T) {
 	a, b := merge(`"name":"a"`), mergeOrUpload(`"rooms":2`)
 	requireRefused(t, a, b, merge(`"name":"a","rooms":2`))
@@ -48,23 +47,20 @@ func TestAMergeIsNeverFoldedWithAMergeOrUpload(t *testing.T) {
 	requireRefused(t, a, b, b)
 }
 
-// The merge has to fail, whatever there was before, and the document has to be
-// gone. No single action does both.
+// The merge must fail on any document, and the document must be deleted. No single action does both.
 func TestADeleteIsNeverFoldedWithAMerge(t *testing.T) {
 	a, b := remove(), merge(`"rooms":2`)
 	requireRefused(t, a, b, merge(`"rooms":2`))
 	requireRefused(t, a, b, upload(`"rooms":2`))
 	requireRefused(t, a, b, act{})
 
-	// A delete alone would leave the right state, but tell the merge that it had
-	// succeeded.
+	// A single delete would produce the right state but report success for the merge.
 	s := newService(t, hotelIndex)
 	s.sendAll(upload(""), a)
 	assert.Equal(t, http.StatusNotFound, s.send(b))
 }
 
-// A merge of a missing document fails in both forms, so both parts are given the
-// truth.
+// Folded or not, two merges of a missing document fail.
 func TestTwoMergesOfAMissingDocumentFailFoldedToo(t *testing.T) {
 	both, ok := folded(t, merge(`"name":"a"`), merge(`"rooms":2`))
 	require.True(t, ok)

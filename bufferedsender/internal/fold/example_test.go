@@ -18,7 +18,7 @@ func ExampleActions() {
 	// {"@search.action":"upload","id":"1","name":"Ritz","address":{"street":"12 Main St","city":"Bergen"},"rooms":80}
 }
 
-// The street that the document may have has to go. No merge says that.
+// A possible street must be removed. No merge can express that.
 func ExampleActions_refused() {
 	a := []byte(`{"@search.action":"merge","id":"1","address":null}`)
 	b := []byte(`{"@search.action":"merge","id":"1","address":{"city":"Bergen"}}`)

@@ -13,11 +13,10 @@ import (
 
 var types = []models.ActionType{models.ActionTypeUpload, models.ActionTypeMergeOrUpload, models.ActionTypeMerge, models.ActionTypeDelete}
 
-// checkAgainstReference folds two actions and compares all that comes out. It
-// reports whether they were merged.
+// checkAgainstReference folds two actions and compares the results. It reports whether they were merged.
 func checkAgainstReference(t tb, a, b act) (merged bool) {
 	t.Helper()
-	got, ok := folded(t, a, b) // looks for writes to a and b too
+	got, ok := folded(t, a, b) // also checks that a and b were not modified
 	x, y := a.typ, b.typ
 	switch {
 	case x == models.ActionTypeMerge && y == models.ActionTypeMergeOrUpload, x == models.ActionTypeDelete && y == models.ActionTypeMerge:
@@ -48,8 +47,7 @@ func checkAgainstReference(t tb, a, b act) (merged bool) {
 	return false
 }
 
-// Whatever the text, there is no panic, and the result is what encoding/json
-// makes of the rules, refusals included.
+// No text causes a panic, and results and refusals equal those of the reference on encoding/json.
 func FuzzActions(f *testing.F) {
 	members := []string{
 		``, `,"id":"1"`, `,"id":"1","name":null,"rooms":1.50,"tags":["a",{"b":[]}]`,
@@ -74,7 +72,7 @@ func FuzzActions(f *testing.F) {
 	})
 }
 
-// The fuzzer seldom comes by two texts that have much to do with each other.
+// Two texts of the fuzzer seldom have members in common; these texts do.
 func TestFoldingAgreesWithTheReference(t *testing.T) {
 	var tried, merges atomic.Int64
 	rapid.Check(t, func(rt *rapid.T) {
@@ -93,9 +91,8 @@ func TestFoldingAgreesWithTheReference(t *testing.T) {
 	require.Greater(t, merges.Load(), tried.Load()/20, "too few pairs were merged to prove much")
 }
 
-// drawAnything draws members and the closing brace of an object. There are few
-// names, so that they meet, and values have no type. A wide object has names of
-// its own for every place, so that few occur twice.
+// drawAnything draws members and the closing brace of an object. Few distinct names make collisions likely, and
+// values have no type. A wide object has a different name in each position, so few occur twice.
 func drawAnything(t *rapid.T, depth int) string {
 	n, wide := rapid.IntRange(0, 3).Draw(t, "members"), rapid.IntRange(0, 9).Draw(t, "wide") == 0
 	if wide {
@@ -116,7 +113,7 @@ func drawAnything(t *rapid.T, depth int) string {
 		} else if value == "" {
 			value = "2"
 		}
-		if i > 0 || depth == 0 { // a header goes before it
+		if i > 0 || depth == 0 { // a header precedes it
 			out += ","
 		}
 		out += `"` + name + `":` + value
@@ -124,7 +121,7 @@ func drawAnything(t *rapid.T, depth int) string {
 	return out + "}"
 }
 
-// Folding is called by the publishers of all senders.
+// The publishers of all senders call Actions concurrently.
 func TestActionsConcurrentSafe(t *testing.T) {
 	a, b := benchAction(t, models.ActionTypeMergeOrUpload, 3, 0, 4), []byte(merge(`"address":{"zip":"1"}`).body)
 	_, want, ok := fold.Actions(models.ActionTypeMergeOrUpload, a, models.ActionTypeMerge, b)

@@ -11,13 +11,11 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// pair is what two actions say beside their key, and what is wanted of both
-// together, "" where they have to be refused.
+// pair has the members of two actions without their key, and the expected result of folding them; "" means a refusal.
 type pair struct{ a, b, want string }
 
-// check folds the pair as actions of all the types that are merged, compares the
-// result with what is wanted of that type, "" where it has to be refused, and
-// with the emulator on every start.
+// check folds the pair as actions of all merged types. For each type it compares the result with the expectation (""
+// means a refusal), and with the emulator on every start.
 func (p pair) check(t *testing.T, asUpload, asMergeOrUpload, asMerge string) {
 	t.Helper()
 	for _, x := range []struct {
@@ -53,7 +51,7 @@ func TestNullOverwritesAndIsOverwritten(t *testing.T) {
 	pair{`"name":null`, `"name":null`, `"name":null`}.checkAll(t)
 }
 
-// Missing is not null: what is not said stays as it is.
+// A missing member is not null: its value stays.
 func TestAMissingMemberKeepsWhatTheOtherSays(t *testing.T) {
 	pair{`"name":null`, `"rooms":2`, `"name":null,"rooms":2`}.checkAll(t)
 	pair{`"rooms":1`, `"name":null`, `"rooms":1,"name":null`}.checkAll(t)
@@ -61,7 +59,7 @@ func TestAMissingMemberKeepsWhatTheOtherSays(t *testing.T) {
 	pair{`"name":"a"`, ``, `"name":"a"`}.checkAll(t)
 }
 
-// A collection has no identity of its elements, so the service replaces it.
+// Elements of a collection have no identity, so the service replaces the collection.
 func TestCollectionsAreReplacedWhole(t *testing.T) {
 	pair{`"tags":["x","y"]`, `"tags":["z"]`, `"tags":["z"]`}.checkAll(t)
 	pair{`"tags":["x"]`, `"tags":[]`, `"tags":[]`}.checkAll(t)
@@ -69,8 +67,7 @@ func TestCollectionsAreReplacedWhole(t *testing.T) {
 	pair{`"tags":null`, `"tags":["z"]`, `"tags":["z"]`}.checkAll(t)
 }
 
-// Also where the elements are objects: nothing inside them is merged, and {} in
-// them is what it says.
+// Objects in collections are not merged either, and {} in them is a value.
 func TestObjectsInCollectionsAreNotMerged(t *testing.T) {
 	pair{
 		`"prices":[{"amount":1,"note":"x","tax":{"rate":1}}]`, `"prices":[{"amount":2,"tax":{}},{}]`,
@@ -89,15 +86,15 @@ func TestObjectsAreMergedMemberByMember(t *testing.T) {
 	pair{`"address":{"street":"a"}`, `"address":{"street":null}`, `"address":{"street":null}`}.checkAll(t)
 }
 
-// A has an object, B null: all of it goes, whatever A said.
+// A has an object, B null: null replaces the whole object.
 func TestNullOverAnObjectIsNull(t *testing.T) {
 	pair{`"address":{"street":"a"}`, `"address":null`, `"address":null`}.checkAll(t)
 	pair{`"address":{}`, `"address":null`, `"address":null`}.checkAll(t)
 	pair{`"address":{"country":{"code":"A"}}`, `"address":{"country":null}`, `"address":{"country":null}`}.checkAll(t)
 }
 
-// The trap: the address goes and comes back with a city. Merged in one, the old
-// street would survive. Only an upload can say that there is no street.
+// The address is removed and added again with a city. A single merge would keep the old street. Only an upload
+// expresses that there is no street.
 func TestAnObjectOverNullIsFoldedOnlyIntoAnUpload(t *testing.T) {
 	a, b := `"address":null`, `"address":{"city":"b"}`
 	pair{a, b, ``}.check(t, b, "", "")
@@ -113,7 +110,7 @@ func TestAnObjectOverNullIsFoldedOnlyIntoAnUploadAtAnyDepth(t *testing.T) {
 	requireRefused(t, mergeOrUpload(a), merge(b), mergeOrUpload(naive))
 }
 
-// A gave no object, so B's merges into whatever there is: in the fold as well.
+// A has no such object, so B's object merges into the document's, folded or not.
 func TestAnObjectThatOnlyTheSecondHasIsTaken(t *testing.T) {
 	pair{`"name":"a"`, `"address":{"city":"b","country":{"code":"B"}}`, `"name":"a","address":{"city":"b","country":{"code":"B"}}`}.checkAll(t)
 	pair{`"name":"a"`, `"address":{"city":"b","country":null}`, `"name":"a","address":{"city":"b","country":null}`}.checkAll(t)
@@ -126,15 +123,14 @@ func TestAnEmptyObjectChangesNothing(t *testing.T) {
 	pair{`"address":{"country":{"code":"A"}}`, `"address":{"country":{}}`, `"address":{"country":{"code":"A"}}`}.checkAll(t)
 }
 
-// An upload of {} makes an object whose members are null, a merge of it nothing:
-// what B says, in either case.
+// An upload of {} creates an object of nulls, a merge of {} changes nothing. In both cases B's value is the result.
 func TestAnObjectOverAnEmptyOneIsTaken(t *testing.T) {
 	pair{`"address":{}`, `"address":{"city":"b"}`, `"address":{"city":"b"}`}.checkAll(t)
 	pair{`"address":{}`, `"address":{}`, `"address":{}`}.checkAll(t)
 }
 
-// The second trap: merging {} where there is nothing leaves nothing, creating it
-// makes an object. So an {} of B may not get into a document that is created.
+// Merging {} into nothing changes nothing, but creating a document with {} creates an object. So B's {} must not be
+// folded into an action that creates the document.
 func TestAnEmptyObjectThatOnlyTheSecondHasIsFoldedOnlyIntoAMerge(t *testing.T) {
 	a, b := `"name":"a"`, `"address":{}`
 	pair{a, b, ``}.check(t, "", "", a+","+b)
@@ -147,7 +143,7 @@ func TestAnEmptyObjectInsideWhatOnlyTheSecondHasIsFoldedOnlyIntoAMerge(t *testin
 	pair{a, b, ``}.check(t, "", "", a+","+b)
 	requireRefused(t, upload(a), merge(b), upload(a+","+b))
 	requireRefused(t, mergeOrUpload(a), merge(b), mergeOrUpload(a+","+b))
-	// {"country":{}} is not empty: it makes an address.
+	// {"country":{}} is not empty: it creates an address.
 	b = `"address":{"country":{}}`
 	pair{a, b, ``}.check(t, "", "", a+","+b)
 	requireRefused(t, mergeOrUpload(a), merge(b), mergeOrUpload(a))
@@ -161,16 +157,14 @@ func TestAnEmptyObjectInsideWhatMeetsAnEmptyOneIsFoldedOnlyIntoAMerge(t *testing
 	pair{`"address":{"country":{}}`, `"address":{"country":{},"city":"b"}`, `"address":{"country":{},"city":"b"}`}.checkAll(t)
 }
 
-// What {} does to a null is written nowhere but in "changes nothing", so no fold
-// depends on it.
+// The effect of {} on a null is not documented, except as "changes nothing", so it is never folded.
 func TestAnEmptyObjectOverNullIsRefused(t *testing.T) {
 	pair{`"address":null`, `"address":{}`, ``}.checkAll(t)
 	pair{`"address":null`, `"address":{"city":"b","country":{}}`, ``}.checkAll(t)
 	requireRefused(t, upload(`"address":null`), merge(`"address":{}`), upload(`"address":{}`))
 }
 
-// A point is one value to the service. Its text merges like that of any object,
-// and B's has all that counts.
+// The service treats a point as one value. Its text merges like any object, and B's members are complete.
 func TestAPointOverAPointIsTheSecond(t *testing.T) {
 	pair{
 		`"location":{"type":"Point","coordinates":[1,2]}`, `"location":{"type":"Point","coordinates":[3,4]}`,
@@ -195,8 +189,8 @@ func TestNullOverAPointIsNull(t *testing.T) {
 	pair{`"location":{"type":"Point","coordinates":[1,2]}`, `"location":null`, `"location":null`}.checkAll(t)
 }
 
-// Folding would be right here, but the text is the same as that of a complex
-// field with the sub-fields type and coordinates, and there it would be wrong.
+// Folding would be right here, but a complex field with the sub-fields type and coordinates has the same text, and
+// there it would be wrong.
 func TestAPointOverNullIsTakenForAnyObject(t *testing.T) {
 	b := `"location":{"type":"Point","coordinates":[3,4]}`
 	pair{`"location":null`, b, ``}.check(t, b, "", "")
@@ -209,15 +203,14 @@ func TestAPointOverNullIsTakenForAnyObject(t *testing.T) {
 	assert.NotEqual(t, s.after(before, merge(`"location":null`), merge(b)), s.after(before, merge(b)))
 }
 
-// The same text as a complex field keeps what only A says.
+// As a complex field the same text keeps members that only A has.
 func TestWhatLooksLikeAPointIsMergedLikeAnyObject(t *testing.T) {
 	both, ok := folded(t, merge(`"location":{"type":"Point","coordinates":[1,2],"height":5}`), merge(`"location":{"type":"Point","coordinates":[3,4]}`))
 	require.True(t, ok)
 	assert.Equal(t, merge(`"location":{"type":"Point","coordinates":[3,4],"height":5}`), both)
 }
 
-// One of the two is of the wrong type, and is refused if it is sent alone. In one
-// action B would hide A's mistake, or the other way round.
+// One of the two has the wrong type and would be refused alone. A folded action would hide that.
 func TestValuesOfDifferentShapesAreRefused(t *testing.T) {
 	for _, p := range []pair{
 		{`"address":{"city":"a"}`, `"address":"b"`, ``},
@@ -232,7 +225,7 @@ func TestValuesOfDifferentShapesAreRefused(t *testing.T) {
 	} {
 		p.checkAll(t)
 	}
-	// The name of A is not written if it is sent alone.
+	// Alone, A's name would not be written.
 	s := newService(t, hotelIndex)
 	assert.Equal(t, http.StatusBadRequest, s.send(upload(`"name":"a","address":["a"]`)))
 	s.sendAll(mergeOrUpload(`"address":{"city":"b"}`))
@@ -240,7 +233,7 @@ func TestValuesOfDifferentShapesAreRefused(t *testing.T) {
 	assert.Contains(t, string(document), `"name":null`)
 }
 
-// Doubles may be numbers or the strings "INF", "-INF" and "NaN".
+// Doubles are numbers or the strings "INF", "-INF" and "NaN".
 func TestNumbersAndStringsReplaceEachOther(t *testing.T) {
 	pair{`"stars":1`, `"stars":"INF"`, `"stars":"INF"`}.checkAll(t)
 	pair{`"stars":"NaN"`, `"stars":2.50`, `"stars":2.50`}.checkAll(t)
@@ -264,7 +257,7 @@ func TestNamesThatDifferInCaseAreTwo(t *testing.T) {
 	assert.Equal(t, merge(`"Name":"a","name":"b"`), both)
 }
 
-// The service refuses such an action, so it must not be mended by folding.
+// The service refuses such an action, so folding must not repair it.
 func TestANameThatOccursTwiceIsRefused(t *testing.T) {
 	pair{`"name":"a","name":"c"`, `"rooms":2`, ``}.checkAll(t)
 	pair{`"name":"a","name":"c"`, `"name":"b"`, ``}.checkAll(t)
@@ -275,7 +268,7 @@ func TestANameThatOccursTwiceIsRefused(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, newService(t, hotelIndex).send(upload(`"name":"a","name":"c"`)))
 }
 
-// Annotations are no fields: an object of nothing else counts as empty.
+// Annotations are not fields: an object with only annotations counts as empty.
 func TestAnnotationsAreRefused(t *testing.T) {
 	pair{`"@odata.etag":"x"`, `"name":"b"`, ``}.checkAll(t)
 	pair{`"name":"a"`, `"name@odata.type":"b"`, ``}.checkAll(t)
@@ -286,8 +279,7 @@ func TestAnnotationsAreRefused(t *testing.T) {
 	requireRefused(t, upload(`"name":"a"`), merge(b), upload(`"name":"a",`+b))
 }
 
-// Values are not decoded, so nothing is lost that a float64, or Go's idea of a
-// string, has no room for.
+// Values are not decoded, so nothing is lost that a float64 or a Go string cannot hold.
 func TestValuesAreTakenByteForByte(t *testing.T) {
 	for _, value := range []string{`9007199254740993`, `1.10`, `1E+2`, `-0`, `0.1e-7`, `"\u003c\/\ud800 <>&"`, `"` + "\xff" + `"`, `[1.0,{"b":1,"a":[ ]}]`} {
 		compact := strings.ReplaceAll(value, " ]", "]")
@@ -308,8 +300,8 @@ func TestMembersKeepTheirOrder(t *testing.T) {
 	assert.Equal(t, upload(`"z":1,"y":{"d":1,"c":2,"b":2,"a":2},"x":2,"w":2,"v":2`), both)
 }
 
-// The service has no copy of a vector that it does not store: the merge after the
-// upload loses it. Folded, it arrives, which is what the caller meant.
+// The service keeps no copy of a vector that is not stored, so a merge after the upload loses it. Folded, the vector
+// arrives, as the caller intended.
 func TestFoldingCarriesAVectorThatAMergeWouldLose(t *testing.T) {
 	a, b := upload(`"lost":[1,2]`), merge(`"rooms":2`)
 	both, ok := folded(t, a, b)
@@ -320,8 +312,7 @@ func TestFoldingCarriesAVectorThatAMergeWouldLose(t *testing.T) {
 	assert.Contains(t, s.after(act{}, both), `"lost":[1.0,2.0]`)
 }
 
-// A part that would be refused alone takes the others with it: outcomes belong to
-// the write.
+// If one part would be refused alone, the whole folded write is refused, and all parts share its outcome.
 func TestABadPartTakesAGoodOneWithIt(t *testing.T) {
 	both, ok := folded(t, upload(`"name":"a"`), merge(`"rooms":"many"`))
 	require.True(t, ok)

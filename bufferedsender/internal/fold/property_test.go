@@ -13,13 +13,12 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Random actions on one key, each of which the emulator would accept alone (a
-// merge may miss its document), folded in random groups, leave the index as they
-// do one by one: in random indexes, on a missing document and on random ones.
+// Random actions on one key are folded in random groups. Each action would be accepted alone (a merge may find no
+// document). The index must end as after sending them one by one, for random indexes, missing and random documents.
 //
-// Vectors that are not stored are left out: there folding does better, see
-// TestFoldingCarriesAVectorThatAMergeWouldLose. So are actions that the service
-// refuses, because their parts share one outcome: see TestABadPartTakesAGoodOneWithIt.
+// Two cases are excluded: vectors that are not stored, where folding keeps more (see
+// TestFoldingCarriesAVectorThatAMergeWouldLose), and actions that the service refuses, because folded parts share one
+// outcome (see TestABadPartTakesAGoodOneWithIt).
 func TestFoldedOrNotTheIndexEndsInTheSameState(t *testing.T) {
 	var pairs, folds, merges atomic.Int64
 	rapid.Check(t, func(rt *rapid.T) {
@@ -88,7 +87,7 @@ func drawFields(t *rapid.T, depth int) (fields []field) {
 	return fields
 }
 
-// definitionOf returns the fields as a definition has them, without brackets.
+// definitionOf returns the fields of a definition, without brackets.
 func definitionOf(fields []field) string {
 	var all []string
 	for _, f := range fields {
@@ -105,8 +104,7 @@ func definitionOf(fields []field) string {
 	return strings.Join(all, ",")
 }
 
-// drawMembers draws some of the fields in any order, as the members of a JSON
-// object, without the braces.
+// drawMembers draws some of the fields in any order, as the members of a JSON object, without the braces.
 func drawMembers(t *rapid.T, fields []field) string {
 	var members []string
 	for _, i := range rapid.Permutation(indexes(len(fields))).Draw(t, "order") {

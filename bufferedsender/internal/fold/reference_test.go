@@ -8,8 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// The reference is Actions again, on encoding/json, values that know no bytes,
-// and the rules as the package documentation has them.
+// The reference implements the rules of the package documentation a second time, on encoding/json and decoded values.
 
 // refValue is a JSON value: members for an object, text for anything else.
 type refValue struct {
@@ -34,7 +33,7 @@ func (v refValue) find(name string) (found []refValue) {
 
 func (v refValue) empty() bool { return v.kind == '{' && len(v.members) == 0 }
 
-// hollow reports whether there is an {} or an annotation inside an object.
+// hollow reports whether an object contains an {} or an annotation.
 func (v refValue) hollow() bool {
 	for _, m := range v.members {
 		if strings.Contains(m.name, "@") || m.value.empty() || m.value.hollow() {
@@ -54,8 +53,7 @@ func (v refValue) wellFormed() bool {
 	return true
 }
 
-// refFold is what Actions should return for actions that are to be merged. ok is
-// false where it should refuse.
+// refFold returns the expected result of Actions for actions to be merged. ok is false if Actions must refuse.
 func refFold(aType models.ActionType, a []byte, bType models.ActionType, b []byte) (doc refValue, ok bool) {
 	x, xOK := refAction(aType, a)
 	y, yOK := refAction(bType, b)
@@ -108,7 +106,7 @@ func refBoth(typ models.ActionType, x, y refValue) (out refValue, ok bool) {
 	return y, x.kind == 'n' || x.kind == y.kind
 }
 
-// refAction reads an action and takes its type off.
+// refAction reads an action and removes its type.
 func refAction(typ models.ActionType, text []byte) (doc refValue, ok bool) {
 	var compact bytes.Buffer
 	if !json.Valid(text) || json.Compact(&compact, text) != nil || !bytes.Equal(text, compact.Bytes()) {
@@ -117,7 +115,7 @@ func refAction(typ models.ActionType, text []byte) (doc refValue, ok bool) {
 	r := refReader{dec: json.NewDecoder(bytes.NewReader(text)), text: string(text)}
 	r.dec.UseNumber()
 	doc, ok = r.value(1)
-	// Actions wants the type at the very beginning and without escapes.
+	// Actions requires the type at the very beginning and without escapes.
 	if !ok || !strings.HasPrefix(r.text, `{"@search.action":"`+string(typ)+`"`) {
 		return refValue{}, false
 	}
@@ -130,8 +128,7 @@ type refReader struct {
 	text string
 }
 
-// value reads the next value. Its depth is how many objects and arrays there
-// are around it, itself included.
+// value reads the next value. depth counts the enclosing objects and arrays, including the value.
 func (r *refReader) value(depth int) (v refValue, ok bool) {
 	start := r.dec.InputOffset()
 	token, err := r.dec.Token()

@@ -39,7 +39,7 @@ func mergeOrUpload(members string) act { return action(models.ActionTypeMergeOrU
 func merge(members string) act         { return action(models.ActionTypeMerge, members) }
 func remove() act                      { return action(models.ActionTypeDelete, "") }
 
-// folded folds two actions and checks that they were not written to.
+// folded folds two actions and checks that their memory was not modified.
 func folded(t tb, a, b act) (act, bool) {
 	t.Helper()
 	aText, bText := []byte(a.body), []byte(b.body)
@@ -59,7 +59,7 @@ type service struct {
 	*searchtest.Server
 }
 
-// hotelIndex has something of every shape.
+// hotelIndex has a field of every shape.
 const hotelIndex = `{"name":"hotels","fields":[
 	{"name":"id","type":"Edm.String","key":true},
 	{"name":"name","type":"Edm.String"},
@@ -85,8 +85,7 @@ func newService(t tb, definition string) service {
 	return service{t, srv}
 }
 
-// send makes a request of one action and returns the status of the action, or
-// that of the request if there is none.
+// send sends one action and returns its status, or that of the request if it has none.
 func (s service) send(a act) int {
 	s.Helper()
 	index := s.IndexNames()[0]
@@ -112,8 +111,7 @@ func (s service) send(a act) int {
 	return reply.Value[0].StatusCode
 }
 
-// sendAll sends actions one after the other. Each has to be accepted, or to be a
-// merge that finds no document.
+// sendAll sends actions one after the other. Each must be accepted, or be a merge that finds no document.
 func (s service) sendAll(actions ...act) {
 	s.Helper()
 	for _, a := range actions {
@@ -125,8 +123,8 @@ func (s service) sendAll(actions ...act) {
 	}
 }
 
-// after returns the document, "" if there is none, that the actions leave. They
-// find before, or no document if that is the zero act.
+// after returns the document after the actions, "" if there is none. They start with the document of before, or with
+// none if before is the zero act.
 func (s service) after(before act, actions ...act) string {
 	s.Helper()
 	s.sendAll(remove())
@@ -138,8 +136,7 @@ func (s service) after(before act, actions ...act) string {
 	return string(document)
 }
 
-// starts are the documents that every pair of actions is tried on: none, one
-// with nothing in it, and one with everything.
+// starts are the initial documents of every pair of actions: none, an empty one, and a full one.
 var starts = map[string]act{
 	"no document":       {},
 	"an empty document": upload(""),
@@ -148,8 +145,7 @@ var starts = map[string]act{
 		"prices":[{"amount":9,"note":"old","tax":{"rate":9,"name":"old"}}]`),
 }
 
-// requireSameState checks that a folded with b does what a and then b do, on
-// every start.
+// requireSameState checks that both has the effect of a and then b on every start.
 func requireSameState(t tb, a, b, both act) {
 	t.Helper()
 	s := newService(t, hotelIndex)
@@ -167,9 +163,8 @@ func requireFolded(t tb, a, b, want act) {
 	requireSameState(t, a, b, got)
 }
 
-// requireRefused checks that a and b are not folded, and that it would be wrong:
-// wrong, what somebody might fold them into, differs on at least one start. A
-// zero wrong is not tried.
+// requireRefused checks that a and b are not folded. wrong is a plausible fold that must differ on at least one
+// start; a zero wrong is not checked.
 func requireRefused(t tb, a, b, wrong act) {
 	t.Helper()
 	_, ok := folded(t, a, b)

@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// The entity and its row travel in one batch: one round trip, and one transaction.
+// Entity and row are in one batch: one round trip and one transaction.
 func ExampleQueue() {
 	type Hotel struct {
 		ID   string `json:"id" search:"key"`
@@ -36,7 +36,7 @@ func ExampleQueue() {
 	// Output: 2 statements
 }
 
-// What is not fit to be sent is refused before anything is queued.
+// An invalid document is refused before anything is queued.
 func ExampleQueue_refused() {
 	type Hotel struct {
 		ID string `json:"id" search:"key"`
@@ -61,7 +61,7 @@ func ExampleQueueKeys() {
 
 	batch := &pgx.Batch{}
 	batch.Queue(`UPDATE hotel SET stars = stars + 1 WHERE city = $1`, "Paris")
-	if err := outboxpgx.QueueKeys(batch, hotels, "1", "7", "12"); err != nil { // one statement, however many
+	if err := outboxpgx.QueueKeys(batch, hotels, "1", "7", "12"); err != nil { // one statement for any number of keys
 		log.Fatal(err)
 	}
 	fmt.Println(batch.Len(), "statements")
@@ -80,13 +80,13 @@ func ExampleWrite() {
 			if _, err := tx.Exec(ctx, `UPDATE hotel SET name = $2 WHERE id = $1`, h.ID, h.Name); err != nil {
 				return err
 			}
-			return outboxpgx.Write(ctx, tx, hotels, models.MergeAction(h)) // behind the entity
+			return outboxpgx.Write(ctx, tx, hotels, models.MergeAction(h)) // after the entity
 		})
 	}
 	_ = rename
 }
 
-// A relay reads when somebody commits, instead of four times a second.
+// A relay reads at each commit instead of four times a second.
 func ExampleListen() {
 	hotels := &outbox.Table{Dialect: outbox.PostgreSQL, Queue: "hotels", Notify: true}
 	follow := func(ctx context.Context, pool *pgxpool.Pool, to outbox.Sender) error {
@@ -104,13 +104,13 @@ func ExampleListen() {
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		defer stop()
-		wg.Go(func() { _ = listener.Run(listening) }) // it ends with its context, and nothing else
+		wg.Go(func() { _ = listener.Run(listening) }) // ends only with its context
 		return relay.Run(ctx)
 	}
 	_ = follow
 }
 
-// A pool that leads through PgBouncer in transaction mode cannot LISTEN: the listener goes around it.
+// A pool through PgBouncer in transaction mode cannot LISTEN, so the listener connects directly.
 func ExampleListen_pgBouncer() {
 	hotels := &outbox.Table{Dialect: outbox.PostgreSQL, Queue: "hotels", Notify: true}
 	listener, err := outboxpgx.Listen(nil, &outboxpgx.ListenOptions{

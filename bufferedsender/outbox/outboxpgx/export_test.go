@@ -2,5 +2,5 @@ package outboxpgx
 
 import "time"
 
-// SetPing bounds how long nothing may come before the server is asked.
+// SetPing sets the silence after which the listener pings the server.
 func (o *ListenOptions) SetPing(d time.Duration) { o.ping = d }

@@ -23,7 +23,7 @@ import (
 
 const patience = 20 * time.Second
 
-// follow runs a listener until the test ends, or stop is called.
+// follow runs a listener until the test ends or stop is called.
 func follow(t *testing.T, pool *pgxpool.Pool, opts *outboxpgx.ListenOptions, tables ...*outbox.Table) (l *outboxpgx.Listener, stop func()) {
 	t.Helper()
 	l, err := outboxpgx.Listen(pool, opts, tables...)
@@ -53,7 +53,7 @@ func awaitWake(t *testing.T, l *outboxpgx.Listener, of *outbox.Table) {
 	}
 }
 
-// listeners are the processes of the server that listen for somebody.
+// listeners returns the server processes of listening connections.
 func (db database) listeners(t *testing.T) []uint32 {
 	t.Helper()
 	rows, err := db.pool.Query(t.Context(), `SELECT pid::bigint FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN %'`)
@@ -63,7 +63,7 @@ func (db database) listeners(t *testing.T) []uint32 {
 	return pids
 }
 
-// logs is where a logger writes to.
+// logs collects the output of a logger.
 type logs struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -101,7 +101,7 @@ func TestOnlyTheQueueOfANotificationIsWoken(t *testing.T) {
 
 	db.notify(t, "strangers")
 	db.notify(t, "reviews")
-	awaitWake(t, l, reviews) // so the one before was seen: they come in the order of the commits
+	awaitWake(t, l, reviews) // notifications arrive in commit order, so the previous one was seen
 	require.Empty(t, l.Wake(hotels))
 	db.notify(t, "hotels")
 	awaitWake(t, l, hotels)
@@ -128,7 +128,7 @@ func TestNobodyWaitsForARelayThatDoesNotLook(t *testing.T) {
 	hotels, reviews := table("hotels"), table("reviews")
 	l, _ := follow(t, db.pool, nil, hotels, reviews)
 	awaitWake(t, l, reviews)
-	for range 5 { // nobody receives from hotels
+	for range 5 { // hotels has no receiver
 		db.notify(t, "hotels")
 	}
 	db.notify(t, "reviews")
@@ -163,7 +163,7 @@ func TestAListenerComesBackAfterItsConnectionWasLost(t *testing.T) {
 		lost := db.listeners(t)
 		require.Len(t, lost, 1)
 		db.exec(t, `SELECT pg_terminate_backend($1)`, lost[0])
-		awaitWake(t, l, hotels) // what was committed meanwhile is read
+		awaitWake(t, l, hotels) // rows committed meanwhile are read
 		require.NotEqual(t, lost, db.listeners(t))
 		db.notify(t, "hotels")
 		awaitWake(t, l, hotels)
@@ -178,7 +178,7 @@ func TestAListenerNeedsNoPlaceInThePool(t *testing.T) {
 	require.NoError(t, err)
 	config.MaxConns = 1
 	config.ConnConfig.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}
-	var asked int // by the one who connects only
+	var asked int // accessed only by the connecting goroutine
 	config.BeforeConnect = func(context.Context, *pgx.ConnConfig) error { asked++; return nil }
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
@@ -232,7 +232,7 @@ func TestAPeerThatIsDeadIsNoticed(t *testing.T) {
 	testkit.Eventually(t, func() bool { return way.answered() > 20 }, "pings are answered")
 	require.Zero(t, log.count("level="), "and change nothing")
 
-	way.freeze() // no FIN, no RST: as a cable that was pulled
+	way.freeze() // no FIN, no RST: like a pulled cable
 	awaitWake(t, l, hotels)
 	require.Equal(t, 1, log.count("did not answer"))
 	db.notify(t, "hotels")

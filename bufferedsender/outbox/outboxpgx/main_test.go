@@ -22,14 +22,14 @@ type hotel struct {
 	Seq  int64  `json:"seq,omitempty"`
 }
 
-// database is an empty one with the tables of an outbox.
+// database is an empty database with the tables of an outbox.
 type database struct {
 	url  string
 	pool *pgxpool.Pool
 	sql  *sql.DB
 }
 
-// newDatabase makes one whose pools have further settings in their addresses: "&name=value".
+// newDatabase creates one whose pools have further URL settings: "&name=value".
 func newDatabase(t *testing.T, settings string) database {
 	t.Helper()
 	db := database{url: servers.Postgres(t).Database(t) + settings}
@@ -48,14 +48,14 @@ func table(queue string) *outbox.Table {
 	return &outbox.Table{Dialect: outbox.PostgreSQL, Queue: queue, Notify: true}
 }
 
-// stored is a row as it is in the table, but for its number and its time.
+// stored is a row of the table without its number and time.
 type stored struct {
 	Class, Bucket int64
 	Key, Op       string
 	Body          *string
 }
 
-// rows are those of a queue, in the order of their numbers.
+// rows returns the rows of a queue by number.
 func (db database) rows(t *testing.T, queue string) []stored {
 	t.Helper()
 	found, err := db.pool.Query(t.Context(), `SELECT class, bucket, key, op, body FROM azsearch_outbox WHERE queue = $1 ORDER BY seq`, queue)
@@ -65,7 +65,7 @@ func (db database) rows(t *testing.T, queue string) []stored {
 	return all
 }
 
-// notify adds a row to a queue and notifies, as any process that writes does.
+// notify adds a row to a queue and notifies, as any writing process does.
 func (db database) notify(t *testing.T, queue string) {
 	t.Helper()
 	to := table(queue)

@@ -20,7 +20,7 @@ import (
 
 var modes = []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"}
 
-// awkward are texts that whoever quotes, or writes an array, may get wrong.
+// awkward has texts that are easy to quote wrongly or to encode wrongly in an array.
 var awkward = []string{
 	`plain`, `'`, `"`, `\`, `\\"'`, `{a,b}`, `NULL`, `null`, `$1`, `--`, ` `, "\n\t", `ünïcode 漢字 🏨`, `%s ?1 {t}`, `E'\x41'`, `🏨\u0041`,
 }
@@ -40,7 +40,7 @@ func awkwardActions() []models.IndexDocumentsAction[hotel] {
 	}
 	var all []models.IndexDocumentsAction[hotel]
 	for i, text := range awkward {
-		for j := range make { // an entity with each action, in another order each
+		for j := range make { // an entity with each action, in different orders
 			all = append(all, make[(i+j)%len(make)](hotel{ID: keys.Encode(text), Name: text}))
 		}
 	}
@@ -114,7 +114,7 @@ func TestABatchHasTheEntityAndItsRow(t *testing.T) {
 				batch.Queue(`INSERT INTO hotel (id, name) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET name = excluded.name`, h.ID, h.Name)
 				require.NoError(t, outboxpgx.Queue(batch, table("hotels"), models.UploadAction(h)))
 				batch.Queue(last)
-				return db.pool.SendBatch(t.Context(), batch).Close() // a transaction of its own
+				return db.pool.SendBatch(t.Context(), batch).Close() // in a new transaction
 			}
 			require.NoError(t, upsert(hotel{ID: "1", Name: "Ritz"}, `SELECT 1`))
 			require.Error(t, upsert(hotel{ID: "2", Name: "Adlon"}, `SELECT 1/0`))
@@ -129,7 +129,7 @@ func TestABatchHasTheEntityAndItsRow(t *testing.T) {
 	}
 }
 
-// nobody is a transaction that nothing is written in.
+// nobody is a transaction that must not be written to.
 type nobody struct{}
 
 func (nobody) ExecContext(context.Context, string, ...any) (sql.Result, error) {
@@ -146,7 +146,7 @@ func TestAnErrorIsThatOfOutboxWriteAndQueuesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		to      *outbox.Table
 		actions []models.IndexDocumentsAction[hotel]
-		at      int // of the action; -1: it is not about one
+		at      int // index of the action; -1: not about an action
 	}{
 		"no key":          {table("hotels"), []models.IndexDocumentsAction[hotel]{good, models.DeleteAction(hotel{})}, 1},
 		"illegal key":     {table("hotels"), []models.IndexDocumentsAction[hotel]{models.UploadAction(hotel{ID: "a b"})}, 0},
@@ -190,7 +190,7 @@ func TestNothingIsQueuedForNothing(t *testing.T) {
 	require.Zero(t, batch.Len())
 }
 
-// sent is the statement of a batch as it is when it is sent.
+// sent returns the statement that a batch sends.
 func sent(t *testing.T, batch *pgx.Batch) string {
 	t.Helper()
 	q := batch.QueuedQueries[0]

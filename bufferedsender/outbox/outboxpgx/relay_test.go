@@ -20,7 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/clienttest"
 )
 
-// relays runs a relay of a table until the test ends, and returns it with a client for the index.
+// relays runs a relay of a table until the test ends, and returns it with a client of the index.
 func (db database) relays(t *testing.T, from *outbox.Table, opts *outbox.RelayOptions) (*outbox.Relay, *search.Client) {
 	t.Helper()
 	client := clienttest.New[hotel](t)
@@ -34,12 +34,12 @@ func (db database) relays(t *testing.T, from *outbox.Table, opts *outbox.RelayOp
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-done)
-		_ = sender.Close(context.WithoutCancel(t.Context())) // it tells of dead letters, which the test has seen
+		_ = sender.Close(context.WithoutCancel(t.Context())) // its error lists dead letters, which the test has checked
 	})
 	return relay, client
 }
 
-// named is the name of a document in the index, "" if there is none.
+// named returns the name of a document in the index, "" if it does not exist.
 func named(t *testing.T, client *search.Client, key string) string {
 	t.Helper()
 	h, err := search.GetDocument[hotel](t.Context(), client, key, nil)
@@ -71,7 +71,7 @@ func TestARelayIsWokenByWhatIsCommitted(t *testing.T) {
 	}
 }
 
-// Statements without their parameters' types, as a pooler in transaction mode wants them.
+// Statements have no parameter types, as a pooler in transaction mode requires.
 func TestARelayWorksWithoutPreparedStatements(t *testing.T) {
 	for _, mode := range []string{"exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {

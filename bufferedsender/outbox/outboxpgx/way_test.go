@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// way is a TCP proxy whose connections can be frozen: they stay open, and nothing comes through.
+// way is a TCP proxy that can freeze connections: they stay open, but transfer nothing.
 type way struct {
 	listener net.Listener
 	wg       sync.WaitGroup
 	packets  atomic.Int64 // from the server
 
 	mu     sync.Mutex
-	frozen *atomic.Bool // of the connections made from now on
+	frozen *atomic.Bool // of connections opened from now on
 	conns  []net.Conn
 }
 
@@ -63,7 +63,7 @@ func (w *way) carry(from, to net.Conn, frozen *atomic.Bool, count *atomic.Int64)
 			count.Add(1)
 		}
 		if _, err2 := to.Write(buffer[:n]); err != nil || err2 != nil {
-			if err == io.EOF { //nolint:errorlint // Read returns it as it is
+			if err == io.EOF { //nolint:errorlint // Read returns it unwrapped
 				_ = to.Close()
 			}
 			return
@@ -75,7 +75,7 @@ func (w *way) address() string { return w.listener.Addr().String() }
 
 func (w *way) answered() int64 { return w.packets.Load() }
 
-// freeze has nothing more come through the connections that there are.
+// freeze stops the transfer of all existing connections.
 func (w *way) freeze() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

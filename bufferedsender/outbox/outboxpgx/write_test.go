@@ -14,12 +14,12 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// writeKey is WriteKeys for the tests that need a row, whatever it is about.
+// writeKey is WriteKeys for tests that need any row.
 func writeKey(ctx context.Context, tx outboxpgx.Execer, to *outbox.Table, key string) error {
 	return outboxpgx.WriteKeys(ctx, tx, to, key)
 }
 
-// store is what an application may have made of a pool.
+// store is an application's wrapper of a pool.
 type store struct{ *pgxpool.Pool }
 
 func TestWriteRefusesWhatIsNoTransaction(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// slowDisk is one whose sync takes a while.
+// slowDisk is a disk with slow syncs.
 func slowDisk(sync time.Duration) *disktest.Disk {
 	d := disktest.New()
 	d.Fail = func(op, _ string) error {
@@ -37,7 +37,7 @@ func TestLoneCallersShareTheSyncsOfASlowDisk(t *testing.T) {
 		d := slowDisk(5 * time.Millisecond)
 		q := mustOpen(t, d, &Options{SegmentBytes: 1 << 20})
 		require.NoError(t, newAdder(q).append(t.Context(), upload("first", 1)))
-		time.Sleep(time.Second) // the next segment is there
+		time.Sleep(time.Second) // the next segment exists
 		before, begun := d.Syncs(), time.Now()
 		var wg sync.WaitGroup
 		for i := range callers {
@@ -97,7 +97,7 @@ func TestAFullDiskRefusesAppendsAndTakesCommits(t *testing.T) {
 		d := disktest.New()
 		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
 		a := newAdder(q)
-		var full atomic.Bool // the next segment is made on a goroutine of its own
+		var full atomic.Bool // another goroutine creates the next segment
 		d.Fail = func(op, _ string) error {
 			if op == "allocate" && full.Load() {
 				return syscall.ENOSPC
@@ -137,7 +137,7 @@ func TestAFullDiskRefusesAppendsAndTakesCommits(t *testing.T) {
 	})
 }
 
-// smallDisk is a disk with room for so many segments.
+// smallDisk is a disk with room for this many segments.
 func smallDisk(segments int) *disktest.Disk {
 	d := disktest.New()
 	d.Fail = func(op, name string) error {
@@ -151,7 +151,7 @@ func smallDisk(segments int) *disktest.Disk {
 	return d
 }
 
-// fill appends until the disk is full, and returns how many keys that were.
+// fill appends until the disk is full, and returns the number of keys.
 func fill(t *testing.T, q *Queue) (kept int) {
 	t.Helper()
 	a := newAdder(q)
@@ -232,7 +232,7 @@ func park(t *testing.T, q *Queue, key string) {
 	require.Equal(t, 1, n)
 }
 
-// Nobody appends any more, and too much lives to be written again into the rest of the head.
+// Nothing is appended any more, and there are too many live records to rewrite them into the rest of the head.
 func TestAnyCallFindsOutThatAFullDiskHasRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := smallDisk(6)
@@ -265,7 +265,7 @@ func TestAnyCallFindsOutThatAFullDiskHasRoom(t *testing.T) {
 	})
 }
 
-// The states of keys can be larger than what is left of the head.
+// The keys' states can be larger than the rest of the head.
 func TestAParkForWhichThereIsNoRoomChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := smallDisk(3)
@@ -287,7 +287,7 @@ func TestAParkForWhichThereIsNoRoomChangesNothing(t *testing.T) {
 	})
 }
 
-// A file system that copies on write can be full although the segment was allocated.
+// A copy-on-write file system can be full although the segment was allocated.
 func TestAWriteThatFindsNoRoomKeepsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := disktest.New()
@@ -326,7 +326,7 @@ func TestADiskThatCannotSyncNamesFailsTheQueue(t *testing.T) {
 		require.ErrorIs(t, err, syscall.EIO)
 		d.Crash(nothing)
 		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
-		synctest.Wait() // the next segment is there; the one behind that fails
+		synctest.Wait() // the next segment exists; creating the one after it fails
 		d.Fail = func(op, _ string) error {
 			if op == "sync names" {
 				return syscall.EIO

@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// logBytes is how large the log is, and its bound.
+// logBytes returns the size of the log and its limit.
 func logBytes(q *Queue) (total, bound int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -168,7 +168,7 @@ func TestASegmentThatKeysDependOnIsKeptAndFaultSaysSo(t *testing.T) {
 		q.mu.Lock()
 		require.Len(t, q.log.segments, 2)
 		for _, s := range q.log.segments[:len(q.log.segments)-1] {
-			s.used = headerSize // a bug: compaction finds nothing in it
+			s.used = headerSize // simulates a bug: compaction finds nothing in it
 		}
 		q.mu.Unlock()
 		churnOthers(t, q, 200)
@@ -204,7 +204,7 @@ func TestFaultHasTheErrorOfAFailedDisk(t *testing.T) {
 	require.Error(t, q.Close())
 }
 
-// A log that cannot become smaller is left alone: what is counted as living is what a rewrite would write.
+// A log that cannot shrink is left alone: only bytes that a rewrite would write count as live.
 func TestAnIdleQueueIsNotCompactedForEver(t *testing.T) {
 	for name, fill := range map[string]func(t *testing.T, q *Queue){
 		"many small records of a key": func(t *testing.T, q *Queue) {
@@ -232,7 +232,7 @@ func TestAnIdleQueueIsNotCompactedForEver(t *testing.T) {
 				fill(t, q)
 				_, err := q.Stats(t.Context())
 				require.NoError(t, err)
-				synctest.Wait() // for ever, if compaction has no end
+				synctest.Wait() // endless if compaction does not stop
 				total, bound := logBytes(q)
 				require.LessOrEqual(t, total, bound)
 				require.NoError(t, q.Close())
@@ -262,10 +262,10 @@ func TestCompactionEndsWithParkedKeysThatHaveLongReasons(t *testing.T) {
 			_, _, err = q.Settle(t.Context(), ends...)
 			require.NoError(t, err)
 		}
-		var segments atomic.Int64 // that are made while nobody uses the queue
+		var segments atomic.Int64 // created while the queue is idle
 		d.Fail = func(op, _ string) error {
 			if op == "allocate" && segments.Add(1) > 100 {
-				return disktest.ErrDisk // it would go on for ever
+				return disktest.ErrDisk // it would continue forever
 			}
 			return nil
 		}
@@ -275,7 +275,7 @@ func TestCompactionEndsWithParkedKeysThatHaveLongReasons(t *testing.T) {
 	})
 }
 
-// slowArea is one whose disk takes its time to read.
+// slowArea is a disk with slow reads.
 type slowArea struct {
 	disk.Area
 	hold chan struct{}
@@ -325,7 +325,7 @@ func TestAReaderThatIsSlowHoldsNobodyUpWhenASegmentIsRemoved(t *testing.T) {
 	require.NoError(t, q.Close())
 }
 
-// The disk may be slow, and nobody else gets on while the lock is held.
+// The disk may be slow, and other calls wait while compaction holds the lock.
 func TestCompactionLetsOthersOnAfterAFewReads(t *testing.T) {
 	q := mustOpen(t, disktest.New(), nil)
 	var keys []string
@@ -335,7 +335,7 @@ func TestCompactionLetsOthersOnAfterAFewReads(t *testing.T) {
 		records = append(records, upload(keys[i], 1))
 	}
 	require.NoError(t, newAdder(q).append(t.Context(), records...))
-	elsewhere := &frame{at: position{segment: q.log.head().number}} // and not what is in memory
+	elsewhere := &frame{at: position{segment: q.log.head().number}} // so that it is not in memory
 	left, err := q.moveSome(elsewhere, keys)
 	require.NoError(t, err)
 	require.Equal(t, keys[readsAtOnce:], left)

@@ -21,19 +21,19 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// oneOf returns how many bytes there are for each that is tried. It has no factor in common with the 64 that are
-// tried with all of a queue, nor with the eight bits of a byte.
+// oneOf is the stride of the tried bytes. It has no factor in common with 64, the number tried with a whole queue,
+// nor with the eight bits of a byte.
 func oneOf() int { return testkit.Cases(37, 7, 1) }
 
-// story is a life of a queue that can end at any operation of its disk. Each key has a counter, and each
-// upload the next number.
+// story is the life of a queue that can end at any disk operation. Each key has a counter, and each upload the next
+// number.
 type story struct {
 	r         *rand.Rand
 	q         *Queue
 	a         *adder
-	next      map[string]int // the last number that was appended, acknowledged or not
-	kept      map[string]int // the last one that was acknowledged
-	committed map[string]int // the last one that was committed
+	next      map[string]int // the last appended number, acknowledged or not
+	kept      map[string]int // the last acknowledged number
+	committed map[string]int // the last committed number
 	steps     int
 }
 
@@ -41,7 +41,7 @@ func newStory(q *Queue, seed uint64) *story {
 	return &story{r: seeded(seed), q: q, a: newAdder(q), next: map[string]int{}, kept: map[string]int{}, committed: map[string]int{}}
 }
 
-// live goes on until the disk fails, or for a number of steps.
+// live runs until the disk fails, or for a number of steps.
 func (s *story) live(ctx context.Context, steps int) error {
 	for range steps {
 		s.steps++
@@ -93,8 +93,8 @@ func versionOf(body string) (version int) {
 	return version
 }
 
-// verify says what a queue holds after a crash: of each key the last version that was acknowledged or a later
-// one, unless that was committed; and nothing that was never appended.
+// verify checks a queue after a crash: each key has its last acknowledged version or a later one unless that was
+// committed, and nothing that was never appended.
 func (s *story) verify(t require.TestingT, q *Queue, now map[string][]string) {
 	_ = q
 	for key, kept := range s.kept {
@@ -119,7 +119,7 @@ func TestACrashAtAnyOperationOfTheDiskLosesNothingThatWasAcknowledged(t *testing
 		synctest.Test(t, func(t *testing.T) {
 			d := disktest.New()
 			r := seeded(uint64(at))
-			var left atomic.Int64 // the next segment is made on a goroutine of its own
+			var left atomic.Int64 // another goroutine creates the next segment
 			left.Store(int64(at))
 			d.Fail = func(string, string) error {
 				if left.Add(-1) <= 0 {
@@ -159,7 +159,7 @@ func TestACrashAtAnyOperationOfTheDiskLosesNothingThatWasAcknowledged(t *testing
 	require.Greater(t, crashes, 20)
 }
 
-// TestALogTornAtAnyByteKeepsTheCallsBeforeIt cuts a log of 64 kB at offsets that are oneOf apart.
+// TestALogTornAtAnyByteKeepsTheCallsBeforeIt truncates a log of 64 kB at offsets that are oneOf apart.
 func TestALogTornAtAnyByteKeepsTheCallsBeforeIt(t *testing.T) {
 	files, _, ends := logOf64K(t)
 	name := segmentName(1)
@@ -172,7 +172,7 @@ func TestALogTornAtAnyByteKeepsTheCallsBeforeIt(t *testing.T) {
 			}
 		}
 		waiting, err := readOnly(name, whole[:cut])
-		if err != nil || waiting != calls { // not require, which is slow
+		if err != nil || waiting != calls { // require would be slow
 			t.Fatalf("cut at %d: %d of %d calls, %v", cut, waiting, calls, err)
 		}
 		if cut%64 != 0 {
@@ -192,7 +192,7 @@ func TestALogTornAtAnyByteKeepsTheCallsBeforeIt(t *testing.T) {
 	}
 }
 
-// readOnly reads a log that is one file, and returns how many keys wait.
+// readOnly reads a log of one file, and returns the number of waiting keys.
 func readOnly(name, content string) (waiting int, err error) {
 	d := disktest.New()
 	d.Put(name, content)
@@ -204,8 +204,8 @@ func readOnly(name, content string) (waiting int, err error) {
 	return waiting, nil
 }
 
-// logOf64K returns the files of a queue to which one key was appended in each call and synced, and where
-// the first call begins and each one ends. It was not closed.
+// logOf64K returns the files of a queue that was not closed, in which each call appended one key and was synced. It
+// also returns the start of the first call and the end of each call.
 func logOf64K(t *testing.T) (files map[string]string, begin int, ends []int) {
 	synctest.Test(t, func(t *testing.T) {
 		d := disktest.New()
@@ -225,8 +225,8 @@ func logOf64K(t *testing.T) (files map[string]string, begin int, ends []int) {
 	return files, begin, ends
 }
 
-// TestAFlippedByteIsNeverTakenForWhatWasWritten flips bytes of a log that are oneOf apart: what was synced before
-// something else was written is refused, the last call may be cut off, and Repair salvages all other calls.
+// TestAFlippedByteIsNeverTakenForWhatWasWritten flips bytes of a log that are oneOf apart. Damage before later synced
+// data is refused, the last call may be truncated, and Repair salvages all other calls.
 func TestAFlippedByteIsNeverTakenForWhatWasWritten(t *testing.T) {
 	testkit.Long(t)
 	files, begin, ends := logOf64K(t)
@@ -256,7 +256,7 @@ func TestAFlippedByteIsNeverTakenForWhatWasWritten(t *testing.T) {
 	}
 }
 
-// salvaged has a log of one file repaired, and says how many keys are to be left.
+// salvaged repairs a log of one file and checks the number of remaining keys.
 func salvaged(t *testing.T, flipped string, left int) {
 	synctest.Test(t, func(t *testing.T) {
 		d := disktest.New()

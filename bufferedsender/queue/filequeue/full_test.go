@@ -51,7 +51,7 @@ func TestTooManyOpenFilesAtARollAreNotTheEndOfTheQueue(t *testing.T) {
 			return nil
 		}
 		short.Store(true)
-		for i := range 25 { // over the end of the head
+		for i := range 25 { // beyond the end of the head
 			r := upload(fmt.Sprint(i), 1)
 			r.Body = append(r.Body, strings.Repeat("x", 1000)...)
 			if a.append(t.Context(), r) != nil {
@@ -60,7 +60,7 @@ func TestTooManyOpenFilesAtARollAreNotTheEndOfTheQueue(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		short.Store(false) // the connections of the program are closed again
+		short.Store(false) // the program's connections are closed again
 		_ = a.append(t.Context(), upload("x", 1))
 		synctest.Wait()
 		require.NoError(t, a.append(t.Context(), upload("y", 1)))
@@ -68,7 +68,7 @@ func TestTooManyOpenFilesAtARollAreNotTheEndOfTheQueue(t *testing.T) {
 	})
 }
 
-// A question must not need any room.
+// Settled must need no room.
 func TestSettledOnAFullDiskDoesNotEndTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := disktest.New()
@@ -94,7 +94,7 @@ func TestSettledOnAFullDiskDoesNotEndTheQueue(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		// The head is used up by what comes and goes.
+		// Short-lived records use up the head.
 		for {
 			l, err := q.Reserve(t.Context(), want(1))
 			if err != nil {

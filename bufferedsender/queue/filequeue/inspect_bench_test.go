@@ -14,7 +14,7 @@ import (
 
 var benchKeys = flag.Int("keys", 100_000, "how many keys wait in a benchmark")
 
-// How long an Append takes while all keys are inspected, and how long when they are not.
+// BenchmarkInspect measures Append while all keys are inspected, and without an inspection.
 //
 //	go test -run '^$' -bench Inspect -keys 5000000 -benchtime 20x ./bufferedsender/queue/filequeue
 func BenchmarkInspect(b *testing.B) {
@@ -29,7 +29,7 @@ func BenchmarkInspect(b *testing.B) {
 		}
 		require.NoError(b, a.append(b.Context(), records...))
 	}
-	// appends returns the median and the longest of the calls that are made until stop is closed, in milliseconds.
+	// appends returns the median and the maximum duration, in milliseconds, of the calls made until stop closes.
 	appends := func(stop <-chan struct{}) (median, longest float64) {
 		var took []time.Duration
 		for {

@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// Others go on while a queue of many keys is inspected. What they do meanwhile is neither shown twice nor as it was.
+// Other calls proceed while a large queue is inspected. Keys that they change are shown once, in their current state.
 func TestALargeQueueIsInspectedWhileOthersWriteToIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mustOpen(t, disktest.New(), nil)
@@ -33,7 +33,7 @@ func TestALargeQueueIsInspectedWhileOthersWriteToIt(t *testing.T) {
 		leases, err := q.Reserve(t.Context(), want(2))
 		require.NoError(t, err)
 		done := make(chan struct{})
-		go func() { // it takes the lock between two parts
+		go func() { // takes the lock between two parts
 			defer close(done)
 			_, _, err := q.Settle(t.Context(), commits(leases)...)
 			assert.NoError(t, err)

@@ -12,8 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// TestManyLivesOnOneDisk has a queue killed and its machine crash, again and again, at any operation of the
-// disk, the opening included.
+// TestManyLivesOnOneDisk repeatedly kills a queue or crashes its machine at any disk operation, also while opening.
 func TestManyLivesOnOneDisk(t *testing.T) {
 	testkit.Long(t)
 	for seed := range testkit.Cases(20, 100, 300) {

@@ -93,7 +93,7 @@ func TestAQueueIsOpenedForReadingWithoutAnyChange(t *testing.T) {
 }
 
 func TestAQueueIsReadWhileItsProcessWrites(t *testing.T) {
-	t.Parallel() // it waits for the disk
+	t.Parallel() // waits for the disk
 	dir := t.TempDir()
 	q, err := Open(dir, &Options{SegmentBytes: minSegment})
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestAQueueIsReadWhileItsProcessWrites(t *testing.T) {
 	require.Len(t, leases, 1)
 	require.NoError(t, a.append(t.Context(), upload("kept", 0)))
 	done := make(chan struct{})
-	go func() { // it rolls segments, and removes those that are settled
+	go func() { // rolls segments, and removes settled ones
 		defer close(done)
 		for i := range testkit.Cases(200, 600, 600) {
 			r := upload("busy", i)
@@ -189,10 +189,10 @@ func wallOf(now time.Time, wall time.Duration) time.Time {
 	return now
 }
 
-// A machine without a clock of its own starts in the past, and is told the time when the network is there.
+// A machine without a battery-backed clock starts in the past, and gets the time when the network is up.
 func TestTheClockDoesNotRunAheadOfAMachineThatStartsInThePast(t *testing.T) {
-	last := time.Now().Round(0).Add(-time.Hour) // the last frame that was written
+	last := time.Now().Round(0).Add(-time.Hour) // time of the last frame
 	early := wallOf(time.Now(), -30*24*time.Hour)
-	c := clock{base: last, anchor: early} // what newClock makes then
+	c := clock{base: last, anchor: early} // as newClock would create it
 	require.WithinDuration(t, time.Now(), c.now(), time.Minute, "the wall clock is right now")
 }

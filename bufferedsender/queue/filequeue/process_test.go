@@ -18,7 +18,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// otherProcessDir names the directory whose queue the test binary, run as another process, uses until it is killed.
+// otherProcessDir is the environment variable with the directory whose queue the test binary, run as another process,
+// uses until it is killed.
 const otherProcessDir = "AZSEARCH_TEST_FILEQUEUE_DIR"
 
 func otherProcess(dir string) error {
@@ -31,7 +32,7 @@ func otherProcess(dir string) error {
 
 func TestAProcessThatIsKilledLosesNothingThatItAcknowledged(t *testing.T) {
 	testkit.Long(t)
-	t.Parallel() // it waits for the disk
+	t.Parallel() // waits for the disk
 	dir := filepath.Join(t.TempDir(), "queue")
 	var told queuekill.Ledger
 	kills := queuekill.Kills(8)
@@ -49,7 +50,7 @@ func TestAProcessThatIsKilledLosesNothingThatItAcknowledged(t *testing.T) {
 	t.Logf("%d kills, %d reports", kills, told.Reports)
 }
 
-// Nobody can open again what is written into a file that was removed, so it is not acknowledged.
+// Data written to a removed file cannot be opened again, so it is not acknowledged.
 func TestARemovedDirectoryIsFoundWithTheNextAppend(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it does not remove a file that is open")

@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// An Open that finds no room for a frame cannot write that the leases of before have run out.
+// If Open finds no room for a frame, it cannot record that earlier leases have expired.
 func TestWhatIsSettledAfterAnOpenOfAFullDiskStaysSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := disktest.New()
@@ -97,7 +97,7 @@ func TestReservationOfWhatIsNotInTheLogIsDamage(t *testing.T) {
 	b = appendText(appendFlag(appendI64(appendI64(b, int64(w.For)), 0), false), w.Name)
 	b = appendInt(b, 1)
 	b = le.AppendUint32(b, 1)
-	b = le.AppendUint32(b, minSegment-1) // no record has room there
+	b = le.AppendUint32(b, minSegment-1) // too small for any record
 	require.NoError(t, c.write(kindReserve, appendInt(b, 1)))
 	require.NoError(t, c.end())
 	require.NoError(t, q.Close())
@@ -114,7 +114,7 @@ func TestReservationOfWhatIsNotInTheLogIsDamage(t *testing.T) {
 	require.NoError(t, q.Close())
 }
 
-// Logs from before there were request frames say of a reservation that it was one of suspects: it counts as requested.
+// Older logs have no request frames and only mark a reservation as one of suspects. It counts as requested.
 func TestReservationOfSuspectsFromAnOlderLogCountsAsRequested(t *testing.T) {
 	for flag, deaths := range map[byte]int{0: 1, asSuspects: 2} {
 		d := disktest.New()

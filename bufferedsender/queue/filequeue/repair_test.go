@@ -54,7 +54,7 @@ func TestACallIsKnownAfterARepair(t *testing.T) {
 	})
 }
 
-// A Repair that crashes at any operation of the disk is done again, and the queue is the same as without the crash.
+// A Repair that crashes at any disk operation can be repeated with the same result.
 func TestARepairThatCrashesAnywhereIsDoneAgain(t *testing.T) {
 	for _, damage := range []string{"flip", "first", "middle"} {
 		var whole map[string][]string

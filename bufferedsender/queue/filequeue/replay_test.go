@@ -17,8 +17,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// TestReplayIsTheLiveState compares, after random calls with tiny segments, the book that is
-// live with the one that is read from the files, key by key.
+// TestReplayIsTheLiveState makes random calls with tiny segments and then compares the live book with the book read
+// from the files, key by key.
 func TestReplayIsTheLiveState(t *testing.T) {
 	for seed := range testkit.Cases(6, 30, 60) {
 		synctest.Test(t, func(t *testing.T) { replayOnce(t, uint64(seed)) })
@@ -56,7 +56,7 @@ func replayOnce(t *testing.T, seed uint64) {
 			if operations++; operations%5 > 0 || q.closed {
 				return nil
 			}
-			compareReplayLocked(t, q, d, nkeys, nil) // what was traced is of another goroutine
+			compareReplayLocked(t, q, d, nkeys, nil) // the trace belongs to another goroutine
 		}
 		return nil
 	}
@@ -86,7 +86,7 @@ func replayOnce(t *testing.T, seed uint64) {
 				recs = append(recs, rec)
 			}
 			call := queue.Call{Adder: a.id, Number: a.number + 1, Records: recs}
-			// folds of what waits
+			// Folds the waiting records.
 			for _, e := range func() []queue.Entry {
 				es, err := q.Inspect(ctx, queue.Inspection{Bodies: true})
 				require.NoError(t, err)
@@ -214,7 +214,7 @@ func replayOnce(t *testing.T, seed uint64) {
 }
 
 func compareReplay(t *testing.T, q *Queue, d *disktest.Disk, nkeys int, trace []string) {
-	_, err := q.Stats(t.Context()) // logs what has run out
+	_, err := q.Stats(t.Context()) // logs expired leases
 	require.NoError(t, err)
 	synctest.Wait()
 	q.mu.Lock()

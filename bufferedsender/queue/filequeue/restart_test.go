@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// aside are the ways in which a key stays in a queue while others pass.
+// aside has the ways in which a key stays in a queue while others pass.
 var aside = map[string]func(t *testing.T, q *Queue){
 	"it waits": func(*testing.T, *Queue) {},
 	"it is parked": func(t *testing.T, q *Queue) {
@@ -39,7 +39,7 @@ func reserveKept(t *testing.T, q *Queue) queue.Lease {
 	return leases[0]
 }
 
-// churnOthers sends other keys through a queue, which are reserved by name: "kept" stays where it is.
+// churnOthers sends other keys through a queue and reserves them by name, so "kept" stays.
 func churnOthers(t *testing.T, q *Queue, n int) {
 	t.Helper()
 	a := newAdder(q)
@@ -68,7 +68,7 @@ func TestAKeyOutlivesTheCompactionOfReopenedSegments(t *testing.T) {
 			q := reopened()
 			require.NoError(t, newAdder(q).append(t.Context(), upload("kept", 1)))
 			keep(t, q)
-			for range 3 { // lives of the queue, each with several segments
+			for range 3 { // restarts, each after several segments
 				churnOthers(t, q, 60)
 				require.NoError(t, q.Close())
 				q = reopened()
@@ -90,12 +90,12 @@ func TestReopenedSegmentsAreGivenBackToTheDisk(t *testing.T) {
 		d, opts := disktest.New(), &Options{SegmentBytes: minSegment}
 		q := mustOpen(t, d, opts)
 		require.NoError(t, newAdder(q).append(t.Context(), upload("kept", 1)))
-		for range 20 { // restarts, each behind less than what starts a compaction
+		for range 20 { // restarts, each after less than starts a compaction
 			churnOthers(t, q, 30)
 			require.NoError(t, q.Close())
 			q = mustOpen(t, d, opts)
 		}
-		churnOthers(t, q, 1) // a call has it compacted that Close has interrupted
+		churnOthers(t, q, 1) // a call resumes the compaction that Close interrupted
 		synctest.Wait()
 		total, bound := logBytes(q)
 		require.LessOrEqual(t, total, bound)

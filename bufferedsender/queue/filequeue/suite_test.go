@@ -11,8 +11,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/queuelab"
 )
 
-// backend is what filequeue declares. The segments are as small as may be, so that the log rolls
-// and is compacted all the time.
+// backend declares the properties of filequeue. The segments have minimum size, so the log rolls and is compacted all
+// the time.
 func backend() queuetest.Backend {
 	return queuetest.Backend{
 		Run: queuetest.Bubble(func(t *testing.T, c queuetest.Config) *queuetest.Harness {
@@ -21,7 +21,7 @@ func backend() queuetest.Backend {
 			h := &queuetest.Harness{Queue: mustOpen(t, d, opts)}
 			h.Reopen = func(t *testing.T) queue.Queue {
 				synctest.Wait()
-				d.Crash(everything) // the process is gone, the machine is not
+				d.Crash(everything) // the process dies, the machine does not
 				h.Queue = mustOpen(t, d, opts)
 				return h.Queue
 			}
@@ -31,10 +31,10 @@ func backend() queuetest.Backend {
 	}
 }
 
-// everything that was written survives.
+// everything keeps all writes.
 func everything(_ string, n int) int { return n - 1 }
 
-// nothing that was not synced survives.
+// nothing keeps only synced data.
 func nothing(string, int) int { return 0 }
 
 func TestSuite(t *testing.T) { queuetest.Run(t, backend()) }

@@ -19,7 +19,7 @@ import (
 // openDisk opens the queue of a disk that can crash.
 func openDisk(d *disktest.Disk, opts *Options) (*Queue, error) {
 	if opts == nil {
-		opts = &Options{SegmentBytes: 1 << 20} // the 64 MB of an empty file are memory here
+		opts = &Options{SegmentBytes: 1 << 20} // this disk is memory, and an empty file would take 64 MB
 	}
 	options, err := opts.withDefaults()
 	if err != nil {
@@ -35,7 +35,7 @@ func mustOpen(t testing.TB, d *disktest.Disk, opts *Options) *Queue {
 	return q
 }
 
-// adder appends with numbers of its own.
+// adder appends with its own call numbers.
 type adder struct {
 	q      *Queue
 	id     queue.ID
@@ -72,7 +72,7 @@ func commits(leases []queue.Lease) []queue.End {
 	return ends
 }
 
-// contents is what is in a queue, by key: the bodies that wait or are leased, in order.
+// contents returns the waiting or leased bodies of each key, in order.
 func contents(t testing.TB, q *Queue) map[string][]string {
 	t.Helper()
 	entries, err := q.Inspect(t.Context(), queue.Inspection{Limit: 1 << 30, Bodies: true})
@@ -89,7 +89,7 @@ func contents(t testing.TB, q *Queue) map[string][]string {
 	return all
 }
 
-// burnAll uses up all room that a full disk has left, also what is kept.
+// burnAll uses up all room of a full disk, including the reserve.
 func burnAll(t *testing.T, q *Queue) {
 	t.Helper()
 	for {

@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// A sync that fails leaves what it could not write in memory only: the kernel calls it clean.
+// After a failed sync the kernel marks the pages clean, although the data is only in memory.
 func TestWhatAFailedSyncHasLeftInMemoryIsDurableAfterAnOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := disktest.New()
@@ -47,7 +47,7 @@ func TestWhatAFailedSyncHasLeftInMemoryIsDurableAfterAnOpen(t *testing.T) {
 	})
 }
 
-// The process is killed when the next segment has its header, and no durable name yet.
+// The process is killed when the next segment has its header but its name is not synced.
 func TestASegmentWhoseNameWasNotSyncedWhenTheProcessWasKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := disktest.New()
@@ -64,7 +64,7 @@ func TestASegmentWhoseNameWasNotSyncedWhenTheProcessWasKilled(t *testing.T) {
 		_, err := openDisk(d, nil)
 		require.Error(t, err)
 		synctest.Wait()
-		d.Fail = func(op, _ string) error { // the next process, whose next segment is not made yet
+		d.Fail = func(op, _ string) error { // the next process, before it creates its next segment
 			if op == "allocate" {
 				return syscall.ENOSPC
 			}
@@ -80,7 +80,7 @@ func TestASegmentWhoseNameWasNotSyncedWhenTheProcessWasKilled(t *testing.T) {
 	})
 }
 
-// A Destroy whose mark could not be synced has not happened, and what is appended afterwards is kept.
+// A Destroy whose mark could not be synced has failed, and later appends are kept.
 func TestADestroyThatFailedDestroysNothingLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := disktest.New()
@@ -96,7 +96,7 @@ func TestADestroyThatFailedDestroysNothingLater(t *testing.T) {
 		synctest.Wait()
 		d.Fail = nil
 		if err := newAdder(q).append(t.Context(), upload("a", 1)); err != nil {
-			return // which would be right, too
+			return // which is right as well
 		}
 		require.NoError(t, q.Close())
 		q = mustOpen(t, d, nil)

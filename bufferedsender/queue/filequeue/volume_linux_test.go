@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The same on a real volume, of memory, as root.
+// The same on a real volume in memory, as root.
 func TestASmallVolumeThatTheQueueFillsIsEmptiedAgain(t *testing.T) {
 	for seed := range uint64(4) {
 		dir := t.TempDir()
@@ -21,7 +21,7 @@ func TestASmallVolumeThatTheQueueFillsIsEmptiedAgain(t *testing.T) {
 		t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, 0)) })
 		q, err := Open(dir, &Options{SegmentBytes: minSegment})
 		require.NoError(t, err)
-		settled := func() { // what goes on beside the calls has ended
+		settled := func() { // background work has ended
 			for busy := true; busy; runtime.Gosched() {
 				q.mu.Lock()
 				busy = q.log.making || q.compacting

@@ -17,17 +17,17 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// volume is a queue on a volume that nobody else fills, and its users: writers that add as long as they may, and
-// senders whose requests succeed, fail, or are refused for good.
+// volume is a queue alone on a volume, with writers that add as long as there is room, and senders whose requests
+// succeed, fail, or are refused for good.
 type volume struct {
 	t    *testing.T
 	q    *Queue
 	a    *adder
 	r    *rand.Rand
-	rest func() // has everything settle that goes on beside the calls
+	rest func() // waits for background work
 }
 
-// fill adds until the volume is full, while a little is sent.
+// fill adds until the volume is full, while few keys are sent.
 func (v *volume) fill() {
 	for i, refused := 0, 0; refused < 20 && i < 5000; i++ {
 		r := upload(fmt.Sprint(v.r.IntN(400)), i)
@@ -44,7 +44,7 @@ func (v *volume) fill() {
 	}
 }
 
-// send has some keys sent. It returns how many were reserved.
+// send sends some keys and returns the number reserved.
 func (v *volume) send(n int) int {
 	leases, err := v.q.Reserve(v.t.Context(), want(n))
 	if err != nil {
@@ -68,10 +68,10 @@ func (v *volume) send(n int) int {
 	return len(leases)
 }
 
-// round fills the volume, has an outage in which every request fails, and then lets all be sent.
+// round fills the volume, has an outage in which every request fails, and then sends everything.
 func (v *volume) round() {
 	v.fill()
-	for range 300 { // an outage: what is reserved comes back
+	for range 300 { // an outage: reserved keys are released
 		leases, err := v.q.Reserve(v.t.Context(), want(1+v.r.IntN(50)))
 		if err != nil {
 			require.ErrorIs(v.t, err, queue.ErrFull)

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// backend is what memqueue declares: nothing of it survives, and nobody shares it.
+// backend declares the properties of memqueue: nothing survives, and no other process can open it.
 func backend() queuetest.Backend {
 	return queuetest.Backend{
 		Run: queuetest.Bubble(func(t *testing.T, c queuetest.Config) *queuetest.Harness {
@@ -39,7 +39,7 @@ func TestCheck(t *testing.T) {
 
 func TestLinearizable(t *testing.T) {
 	histories := 200
-	if testing.Short() { // as under the detector
+	if testing.Short() { // as under the race detector
 		histories = 40
 	}
 	queuehistory.Check(t, backend(), queuehistory.Program{Seed: 1, Histories: histories})

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// A test that is renamed is renamed in the table, too.
+// Renaming a test requires a change of the table.
 func TestEveryTestThatTheTableNamesExists(t *testing.T) {
 	page, err := os.ReadFile("ICK.md")
 	if err != nil {
@@ -30,7 +30,7 @@ func TestEveryTestThatTheTableNamesExists(t *testing.T) {
 	}
 }
 
-// A test that runs twice is easily one that was meant to be another.
+// A promise listed twice is probably a mistake for another one.
 func TestEveryPromiseHasANameOfItsOwn(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range promises() {

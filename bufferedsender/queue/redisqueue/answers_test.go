@@ -15,10 +15,10 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// odd is a client whose server answers scripts, and CONFIG, with what a test sets.
+// odd is a client whose replies to scripts and CONFIG a test sets.
 type odd struct {
 	*redis.Client
-	answer func() (any, bool) // of scripts; false: what the server says
+	answer func() (any, bool) // reply to scripts; false: the server's own
 	config error
 }
 
@@ -40,8 +40,8 @@ func (c *odd) Do(ctx context.Context, args ...any) *redis.Cmd {
 	return c.Client.Do(ctx, args...)
 }
 
-// A server, or a proxy in front of it, may answer what no script of this version does. Nothing may be taken for
-// "none", "0" or "done" then.
+// A server or proxy may give replies that no script of this version gives. They must not count as "none", "0" or
+// "done".
 func TestAnswerThatNoScriptGivesIsAnError(t *testing.T) {
 	c := &odd{Client: newClient(t, servers.Redis(t).Addr()), answer: func() (any, bool) { return nil, false }}
 	q := open(t, c, nil)
@@ -85,8 +85,8 @@ func TestWatcherAsksAgainSoonAfterAnAnswerThatMakesNoSense(t *testing.T) {
 	assert.LessOrEqual(t, q.peekNext(t.Context()), busyPoll)
 }
 
-// Whether a server keeps anything is read from its settings. One that may not be read is unknown; one that could not
-// be read now must not be taken for that.
+// The server's settings show whether it persists data. If they are forbidden the answer is "unknown"; a temporary
+// failure is not.
 func TestSettingsThatCannotBeReadNowAreNotUnknown(t *testing.T) {
 	c := &odd{Client: newClient(t, servers.Redis(t).Addr()), answer: func() (any, bool) { return nil, false }}
 	c.config = said("ERR unknown command 'CONFIG'")
@@ -112,7 +112,7 @@ func TestWatcherOfAClosedClientRests(t *testing.T) {
 	h := &hub{client: goneClient{client}, queues: map[*Queue]time.Time{}, changed: make(chan struct{}), ended: make(chan struct{})}
 	go h.run(ctx)
 	allocated := testing.Benchmark(func(b *testing.B) {
-		for b.Loop() { // each turn of the watcher allocates
+		for b.Loop() { // each iteration of the watcher allocates
 			time.Sleep(time.Millisecond)
 		}
 	}).AllocsPerOp()

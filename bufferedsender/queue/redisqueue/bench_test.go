@@ -24,7 +24,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// cpuOf is what a process has used of the processor, from /proc.
+// cpuOf returns the processor time of a process, from /proc.
 func cpuOf(t testing.TB, pid int) time.Duration {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
@@ -46,8 +46,8 @@ func cpuOfThis(t testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkTrip takes records of 650 bytes through Append, Reserve and Settle, on a server that syncs each
-// second, and reports the CPU seconds of client and server for a million of them.
+// BenchmarkTrip passes records of 650 bytes through Append, Reserve and Settle on a server that syncs each second. It
+// reports the CPU seconds of client and server for a million records.
 //
 //	go test ./bufferedsender/queue/redisqueue -run '^$' -bench Trip -benchtime 300x
 func BenchmarkTrip(b *testing.B) {
@@ -57,7 +57,7 @@ func BenchmarkTrip(b *testing.B) {
 			q, err := New(b.Context(), newClient(b, server.Addr()), newName(b), nil)
 			require.NoError(b, err)
 			records, adder, holder := make([]queue.Record, n), queue.NewID(), queue.NewID()
-			// Documents differ in many places; strings that differ in few Lua finds slowly.
+			// Real documents differ in many places; Lua is slow with strings that differ in few.
 			bodies := make([][]byte, n)
 			for i := range bodies {
 				bodies[i] = make([]byte, 650)
@@ -112,7 +112,7 @@ func BenchmarkTrip(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory reports how many bytes a waiting key costs the server beside its body and itself.
+// BenchmarkMemory reports the server's memory for a waiting key, without key and body.
 //
 //	go test ./bufferedsender/queue/redisqueue -run '^$' -bench Memory -benchtime 1x
 func BenchmarkMemory(b *testing.B) {
@@ -149,8 +149,8 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkFailover kills a master, and reports how long after the cluster works again the first Append of its shard is
-// acknowledged; and the same for a SET of the client alone. The options of the client are its defaults.
+// BenchmarkFailover kills a master. It reports how long after the cluster's recovery the first Append of its shard is
+// acknowledged, and the same for a SET of the client alone. The client has default options.
 //
 //	go test ./bufferedsender/queue/redisqueue -run '^$' -bench Failover -benchtime 3x
 func BenchmarkFailover(b *testing.B) {
@@ -182,7 +182,7 @@ func BenchmarkFailover(b *testing.B) {
 	}
 }
 
-// failover returns 0 if the first write was acknowledged before the cluster said that it works.
+// failover returns 0 if the first write was acknowledged before the cluster reported its recovery.
 func failover(b *testing.B, makes func(*redis.ClusterClient) (string, func() error)) time.Duration {
 	b.Helper()
 	cluster := servers.NewCluster(b)
@@ -215,8 +215,8 @@ func failover(b *testing.B, makes func(*redis.ClusterClient) (string, func() err
 	return max(0, (<-acknowledged).Sub(works))
 }
 
-// replicated waits until the replica of a key's master has what was written there: a queue whose first write is lost
-// with its master stays lost.
+// replicated waits until the replica of a key's master has the data: a queue whose first write is lost with its
+// master stays lost.
 func replicated(b *testing.B, client *redis.ClusterClient, key string) {
 	b.Helper()
 	if _, tag, tagged := strings.Cut(key, "{"); tagged {
@@ -225,7 +225,7 @@ func replicated(b *testing.B, client *redis.ClusterClient, key string) {
 	node, err := client.MasterForKey(b.Context(), "{"+key+"}")
 	require.NoError(b, err)
 	var has *redis.Cmd
-	_, err = node.Pipelined(b.Context(), func(p redis.Pipeliner) error { // WAIT is about what its connection has written
+	_, err = node.Pipelined(b.Context(), func(p redis.Pipeliner) error { // WAIT covers only the writes of its own connection
 		p.Set(b.Context(), "{"+key+"}-last", 1, 0)
 		has = p.Do(b.Context(), "WAIT", 1, 10_000)
 		return nil

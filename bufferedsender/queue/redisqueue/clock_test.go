@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// dead leases all keys for a minute, for a holder that does not come back.
+// dead leases all keys for a minute to a holder that does not return.
 func dead(t *testing.T, q *Queue, keys int) []queue.Lease {
 	t.Helper()
 	leases := take(t, q, keys)
@@ -41,7 +41,7 @@ func TestLeasesAndDelaysEndInTimeAlthoughTheClockOfTheServerGoesBack(t *testing.
 			if name == "an unsure commit" {
 				add(t, q, keys...)
 			}
-			for range 3 { // each time it goes back: to nodes whose clocks differ
+			for range 3 { // going back each time: to nodes with other clocks
 				cl.advance(15 * time.Second)
 				require.Empty(t, take(t, q, 1))
 				cl.advance(-time.Hour)
@@ -51,7 +51,7 @@ func TestLeasesAndDelaysEndInTimeAlthoughTheClockOfTheServerGoesBack(t *testing.
 			require.Empty(t, take(t, q, 1), "nor does anything end early")
 			cl.advance(2 * time.Second)
 			got := 0
-			for range keys { // suspects go one at a time, or in parts
+			for range keys { // suspects are sent alone, or in small groups
 				leases := take(t, q, len(keys))
 				got += len(leases)
 				require.Empty(t, commit(t, q, leases))
@@ -61,7 +61,8 @@ func TestLeasesAndDelaysEndInTimeAlthoughTheClockOfTheServerGoesBack(t *testing.
 	}
 }
 
-// A watcher may be all that asks while a dead holder has the keys. It only reads, but has the fall written down.
+// While a dead holder has the keys, a watcher may be the only caller. It only reads, but records that the clock went
+// back.
 func TestWatcherNotesThatTheClockOfTheServerHasGoneBack(t *testing.T) {
 	cl := newClock()
 	q := open(t, newClient(t, servers.Redis(t).Addr()), &Options{clock: cl.now})
@@ -104,6 +105,6 @@ func TestClockThatJumpsAheadEndsLeasesEarlyAndTheirHoldersLearnIt(t *testing.T) 
 	lost, err := q.Extend(t.Context(), time.Minute, late...)
 	require.NoError(t, err)
 	require.Len(t, lost, 1)
-	cl.advance(-time.Hour) // somebody has set it right
+	cl.advance(-time.Hour) // an operator corrects the clock
 	require.Empty(t, commit(t, q, again))
 }

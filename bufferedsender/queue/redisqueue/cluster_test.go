@@ -21,7 +21,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// load appends to a queue, and sends from it, until it is told to stop.
+// load appends to a queue and sends from it until it is stopped.
 type load struct {
 	added, sent atomic.Int64
 	keys        map[string]bool // acknowledged
@@ -29,7 +29,7 @@ type load struct {
 	done        chan struct{}
 }
 
-// startLoad adds new keys, each once; with send, another goroutine takes and commits them.
+// startLoad adds new keys, each once; with send, another goroutine reserves and commits them.
 func startLoad(t *testing.T, q *Queue, send bool) *load {
 	l := &load{keys: map[string]bool{}, stop: make(chan struct{}), done: make(chan struct{}, 2)}
 	adder := queue.NewID()
@@ -78,7 +78,7 @@ func (l *load) commit(t *testing.T, q *Queue, leases []queue.Lease) {
 	for i := range leases {
 		ends = append(ends, queue.End{Lease: leases[i], Fate: queue.Commit})
 	}
-	// A settle whose answer was lost is done again, and finds that it was too late: so stale ends are counted as sent.
+	// A settle whose reply was lost is repeated and finds its leases gone, so stale ends count as sent.
 	_, failed, err := q.Settle(context.Background(), ends...)
 	assert.NoError(t, err)
 	l.sent.Add(int64(len(ends) - len(failed)))
@@ -128,7 +128,7 @@ func TestConcurrentCallsAreLinearizableWhileTheirSlotMoves(t *testing.T) {
 	client := &counting{ClusterClient: newCluster(t, c), seen: map[string]int{}}
 	moves := 0
 	queuehistory.Check(t, backend(client, 4), queuehistory.Program{Seed: 1, Histories: 12, Phases: 6, Meanwhile: func(t *testing.T, h *queuetest.Harness, done <-chan struct{}) {
-		slot := c.Slot(t, h.Queue.(*Queue).shards[0].keys[0]) // the keys of a history are all in the first shard
+		slot := c.Slot(t, h.Queue.(*Queue).shards[0].keys[0]) // all keys of a history are in the first shard
 		for {
 			for _, to := range c.Masters(t) {
 				select {
@@ -145,7 +145,7 @@ func TestConcurrentCallsAreLinearizableWhileTheirSlotMoves(t *testing.T) {
 	require.Positive(t, client.seen["TRYAGAIN"], "no script has met keys on both sides")
 }
 
-// counting counts what the cluster answers beside answers, beyond what its client sees to itself.
+// counting counts the cluster's errors that the client does not handle itself.
 type counting struct {
 	*redis.ClusterClient
 	mu   sync.Mutex
@@ -177,7 +177,7 @@ func TestFailoverWithReplicasLosesNothingThatWasAcknowledged(t *testing.T) {
 	testkit.Eventually(t, func() bool { return l.added.Load() > 200 })
 	victim.Kill(t)
 	start := time.Now()
-	// The master that takes over has no replica until the dead one is back.
+	// The new master has no replica until the dead one is back.
 	testkit.Eventually(t, func() bool { return !slices.Contains(c.Masters(t), victim) && c.Ready() })
 	t.Logf("the cluster has failed over after %v", time.Since(start))
 	victim.Restart(t)
@@ -195,7 +195,7 @@ func TestFailoverWithReplicasLosesNothingThatWasAcknowledged(t *testing.T) {
 	}
 }
 
-// What is acknowledged by a master alone goes with it. Nothing else may.
+// Writes acknowledged only by a master are lost with it, and no others.
 func TestFailoverToAReplicaThatLagsLosesWhatItLacksAndNothingElse(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -212,12 +212,12 @@ func TestFailoverToAReplicaThatLagsLosesWhatItLacksAndNothingElse(t *testing.T) 
 	add(t, q, had[:19]...)
 	held := take(t, q, 5)
 	require.Len(t, held, 5)
-	add(t, safe, had[19:]...) // the replica has this, and so all that was before it
+	add(t, safe, had[19:]...) // the replica has this, and therefore everything before it
 
 	master := c.Master(t, c.Slot(t, q.shards[0].keys[0]))
 	replica := c.Replica(t, master)
 	replica.Stop(t)
-	master.CLI(t, "CLIENT", "KILL", "TYPE", "replica") // what comes now does not lie in a buffer for it
+	master.CLI(t, "CLIENT", "KILL", "TYPE", "replica") // later writes must not be in its replication buffer
 	add(t, q, lacks...)
 	require.Empty(t, commit(t, q, held[:2]), "these the replica has leased still")
 	zombies := take(t, q, 30)

@@ -54,7 +54,7 @@ func TestWatcherLooksAfterItsConnectionWasLost(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 		t.Logf("woken after %v", time.Since(start))
-		if time.Since(start) > 10*time.Second { // it looks by itself after fifteen
+		if time.Since(start) > 10*time.Second { // without a notification it checks after fifteen seconds
 			t.Fatal("late")
 		}
 	}
@@ -92,7 +92,7 @@ func TestServerThatCannotBeDialledIsTriedAgain(t *testing.T) {
 	d := &net.Dialer{}
 	c := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true, DialTimeout: 50 * time.Millisecond,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if dead.Load() { // what net.Dialer says of a host that does not answer
+			if dead.Load() { // the error of net.Dialer for a host that does not reply
 				<-ctx.Done()
 				return nil, &net.OpError{Op: "dial", Net: network, Err: timeoutError{}}
 			}

@@ -21,8 +21,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// bounded are servers with 3 MB more of maxmemory than they use, of which tight takes one away again: what has filled
-// the rest is then clearly too much.
+// bounded has servers with 3 MB of free maxmemory. tight removes one MB again, so that the used memory clearly
+// exceeds the limit.
 type bounded struct {
 	nodes  []*servers.RedisServer
 	limits []int
@@ -51,7 +51,7 @@ func (b *bounded) limit(t *testing.T, less int) {
 
 func (b *bounded) tight(t *testing.T) { t.Helper(); b.limit(t, 1<<20) }
 
-// fillQueue appends keys until each shard is full, and returns how many were acknowledged.
+// fillQueue appends keys until each shard is full, and returns the number acknowledged.
 func fillQueue(t *testing.T, q *Queue, prefix string) (n int) {
 	t.Helper()
 	full := map[int]bool{}
@@ -73,7 +73,7 @@ func fillQueue(t *testing.T, q *Queue, prefix string) (n int) {
 	return n
 }
 
-// drainQueue commits all that waits, and returns how many keys that was.
+// drainQueue commits all waiting keys, and returns their number.
 func drainQueue(t *testing.T, q *Queue) (n int) {
 	t.Helper()
 	for {
@@ -146,8 +146,8 @@ func TestAFullQueueIsOpenedInspectedAndDrainedAndThenTakesMore(t *testing.T) {
 	}
 }
 
-// endSixLeases reserves six keys and extends their leases; then it commits two of them, releases two, and parks two,
-// of which one is unparked and one dropped.
+// endSixLeases reserves six keys and extends their leases. It commits two of them, releases two, and parks two, of
+// which one is unparked and one dropped.
 func endSixLeases(t *testing.T, q *Queue) {
 	t.Helper()
 	ctx, leases := t.Context(), take(t, q, 6)
@@ -220,7 +220,7 @@ func TestASenderThatStartsWhileItsServerIsFullDrainsTheQueue(t *testing.T) {
 	}
 }
 
-// fillBySender adds documents until the queue is full, and returns the keys of those that were accepted.
+// fillBySender adds documents until the queue is full, and returns the accepted keys.
 func fillBySender(t *testing.T, s *bufferedsender.BufferedSender[sendertest.Hotel]) (accepted []string) {
 	t.Helper()
 	for {
@@ -235,7 +235,7 @@ func fillBySender(t *testing.T, s *bufferedsender.BufferedSender[sendertest.Hote
 	}
 }
 
-// newTap is the tap of a rebuild that is under way, whose store is on the same server.
+// newTap is the tap of a running rebuild whose store is on the same server.
 func newTap(t *testing.T, server *servers.RedisServer, service *searchtest.Server) *rebuild.Tap {
 	t.Helper()
 	store, err := redisstore.New(newClient(t, server.Addr()), redisstore.Options{Name: "hotels"})

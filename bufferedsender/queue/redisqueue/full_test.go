@@ -20,7 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// recorder is a client that counts the answers of the server to each script, by its SHA-1.
+// recorder is a client that counts the server's replies to each script, by SHA-1.
 type recorder struct {
 	redis.UniversalClient
 	mu           sync.Mutex
@@ -50,28 +50,28 @@ func (c *recorder) Eval(ctx context.Context, source string, keys []string, args 
 	return cmd
 }
 
-// forget drops what was counted so far.
+// forget resets the counts.
 func (c *recorder) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ran, c.refused = map[string]int{}, map[string]int{}
 }
 
-// byFile are the scripts by the names of their files.
+// byFile has the scripts by file name.
 var byFile = map[string]*redis.Script{
 	"open": openScript, "destroy": destroyScript, "append": appendScript, "adder": adderScript, "exchange": exchangeScript,
 	"extend": extendScript, "settled": settledScript, "stats": statsScript, "admin": adminScript, "peek": peekScript,
 	"next": nextScript, "repair": repairScript,
 }
 
-// A call is prepared on a queue of its own with the waiting keys a, b and c while the server has room, and made when
-// it is full.
+// A call is prepared while the server has room, on its own queue with the waiting keys a, b and c, and made when the
+// server is full.
 type (
 	call    func(ctx context.Context) error
 	prepare func(t *testing.T, q *Queue, cl *clock) call
 )
 
-// onFullServer are calls on a server whose memory is full, by the file of the script that they need.
+// onFullServer has the calls to make on a server without free memory, by script file.
 var onFullServer = []struct {
 	script, what string
 	prepare
@@ -145,7 +145,7 @@ var onFullServer = []struct {
 	{"exchange", "end leases that have expired", func(t *testing.T, q *Queue, cl *clock) call {
 		take(t, q, 3)
 		cl.advance(time.Hour)
-		return func(context.Context) error { require.Len(t, take(t, q, 2), 2); return nil } // a part of the three
+		return func(context.Context) error { require.Len(t, take(t, q, 2), 2); return nil } // two of the three keys
 	}},
 	{"extend", "a lease", func(t *testing.T, q *Queue, _ *clock) call {
 		leases := take(t, q, 2)
@@ -208,7 +208,7 @@ var onFullServer = []struct {
 		return func(ctx context.Context) error { _, err := q.Contains(ctx, "a", "z"); return err }
 	}},
 	{"next", "what a watcher asks", func(_ *testing.T, q *Queue, _ *clock) call {
-		return func(ctx context.Context) error { q.peekNext(ctx); return nil } // what was refused is counted
+		return func(ctx context.Context) error { q.peekNext(ctx); return nil } // a refused call is counted
 	}},
 	{"repair", "a queue", func(_ *testing.T, q *Queue, _ *clock) call {
 		return func(ctx context.Context) error { _, err := q.Repair(ctx, 1000); return err }
@@ -267,7 +267,7 @@ func inspects(q *Queue, what queue.Inspection, want int) call {
 	}
 }
 
-// contents is everything that the server has of a queue, by key and field or member.
+// contents returns all data of a queue on the server, by key and field or member.
 func contents(t *testing.T, c redis.Cmdable, q *Queue) map[string]map[string]string {
 	t.Helper()
 	all := map[string]map[string]string{}
@@ -290,7 +290,7 @@ func contents(t *testing.T, c redis.Cmdable, q *Queue) map[string]map[string]str
 	return all
 }
 
-// fill writes keys that are not of any queue, on each server of a cluster.
+// fill writes unrelated keys to each server of a cluster.
 func fill(t *testing.T, c redis.Cmdable) {
 	t.Helper()
 	for i := range 60 {
@@ -360,14 +360,14 @@ func TestEveryScriptButThatOfAppendRunsWhileTheMemoryOfTheServerIsFull(t *testin
 	}
 }
 
-// A script without a row would be one about which nothing is known.
+// Each script needs a row in onFullServer.
 func TestEveryScriptIsRunOnAFullServer(t *testing.T) {
 	names, err := fs.Glob(files, "lua/*.lua")
 	require.NoError(t, err)
 	for i := range names {
 		names[i] = strings.TrimSuffix(strings.TrimPrefix(names[i], "lua/"), ".lua")
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return name == "shard" || name == "intact" }) // what the others begin with
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "shard" || name == "intact" }) // shared by the others
 	rows := map[string]bool{}
 	for _, row := range onFullServer {
 		rows[row.script] = true

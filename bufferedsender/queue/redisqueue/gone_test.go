@@ -15,8 +15,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// fullOfAll returns a queue with one shard that has all the Redis keys that a shard can have: 30 keys wait, one is a
-// suspect, two are leased, two parked and two delayed.
+// fullOfAll returns a queue with one shard that has every kind of Redis key: 30 keys wait, one is a suspect, two are
+// leased, two parked and two delayed.
 func fullOfAll(t *testing.T, c redis.UniversalClient) (q *Queue, cl *clock, at queue.Position, leases []queue.Lease) {
 	t.Helper()
 	cl = newClock()
@@ -80,7 +80,7 @@ func TestEachKeyThatIsDeletedIsNamedByEveryCallAndRepairLosesRecordsOnly(t *test
 			require.NoError(t, c.Del(ctx, keys[i]).Err())
 			woken := make(chan struct{}, 100)
 			defer q.Watch(func() { woken <- struct{}{} })()
-			<-woken // the sender asks, and learns it
+			<-woken // the sender asks and gets the error
 			for call, err := range everyCall(t, q, at, leases) {
 				assert.ErrorContains(t, err, keys[i], call)
 				assert.ErrorIs(t, err, queue.ErrLost, call)
@@ -118,7 +118,7 @@ func TestEachKeyThatIsDeletedIsNamedByEveryCallAndRepairLosesRecordsOnly(t *test
 	}
 }
 
-// allIsThere takes and commits all that fullOfAll has left, in the state that it had where its Redis key tells that.
+// allIsThere reserves and commits all remaining keys of fullOfAll, in their previous state if a Redis key records it.
 func allIsThere(t *testing.T, q *Queue, cl *clock, gone string) {
 	t.Helper()
 	s, err := q.Stats(t.Context())
@@ -171,7 +171,7 @@ func TestEntriesThatAreGoneAreMadeOfTheNewestChangesOfTheirKeys(t *testing.T) {
 	require.Empty(t, commit(t, q, again))
 }
 
-// An older version wrote records without their keys.
+// An older version stored records without their keys.
 func TestRecordsOfAnOlderVersionAreSentAndCountedWhenTheirEntryIsGone(t *testing.T) {
 	c := newClient(t, servers.Redis(t).Addr())
 	q := open(t, c, nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// names are what people call queues, and what breaks hash tags.
+// names has typical names of queues, and names that break hash tags.
 var names = []string{
 	"hotels", "a b", "{}abc", "abc{}", "a{}b{c}", "}x{", "a}b", "{x}", "a:b", "a\x00b", "a\nb", "ümlaut", "%7B", "*?[a]",
 	strings.Repeat("long", 500), strings.Repeat("long", 500) + "!",

@@ -53,7 +53,7 @@ func TestFullServerDoesNotHideThatTheCallWasKept(t *testing.T) {
 	}
 }
 
-// The client of Redis tries again by itself, inside of one call.
+// The Redis client retries within a single call.
 func TestLostAnswerThenRefusalIsUnknown(t *testing.T) {
 	t.Parallel()
 	for name, refusal := range map[string]func(*servers.RedisServer) (undo func()){
@@ -89,8 +89,7 @@ func TestLostAnswerThenRefusalIsUnknown(t *testing.T) {
 	}
 }
 
-// proxy loses the answer to an EVALSHA of an append when told to.
-// proxy stands before a server, and loses the answer to a script.
+// proxy stands in front of a server and drops the reply to a script (EVALSHA) on request.
 type proxy struct {
 	l    net.Listener
 	lose atomic.Pointer[loss]
@@ -200,7 +199,7 @@ func TestRepeatAfterAnErrorDoesNotLeaseTwice(t *testing.T) {
 	got := map[string]int{}
 	want := queue.Want{Token: queue.NewID(), Holder: queue.NewID(), Keys: 100, Bytes: 1 << 30, For: time.Minute}
 	want.Token[3] = 0 // begins with the first shard
-	for range 5 {     // as feed.round does: takes what comes, and repeats the token after an error
+	for range 5 {     // like feed.round: takes the reserved keys, and repeats the token after an error
 		leases, err := q.Reserve(t.Context(), want)
 		for _, l := range leases {
 			got[l.Key]++

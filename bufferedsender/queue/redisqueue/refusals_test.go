@@ -17,13 +17,13 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// A script with flags is refused before its first line, and in other words than the same command outside of a script.
+// A script with flags is refused before its first line, with other messages than a command outside a script.
 func TestRefusalsOfAServerThatMayEndAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		args   []string
 		refuse func(t *testing.T, s *servers.RedisServer)
-		reads  bool // scripts that only read are refused, too
+		reads  bool // read-only scripts are refused, too
 		again  bool
 	}{
 		"NOREPLICAS": {nil, func(t *testing.T, s *servers.RedisServer) {
@@ -83,15 +83,13 @@ func (aged) Do(ctx context.Context, args ...any) *redis.Cmd {
 	return cmd
 }
 
-// AcceptWeaker is about what a server keeps. One without flags of scripts keeps nothing, because it compiles none of
-// them.
+// AcceptWeaker concerns persistence. A server without script flags cannot run the scripts at all.
 func TestAServerThatKnowsNoFlagsOfScriptsIsRefusedWhateverIsAccepted(t *testing.T) {
 	_, err := New(t.Context(), aged{}, "q", &Options{AcceptWeaker: true})
 	require.ErrorContains(t, err, "redisqueue: server is Redis 6.2.14, want 7.0 or later")
 }
 
-// brokenSnapshots are arguments of a server whose snapshots fail; failsToSave has one fail, after which it refuses
-// writes.
+// brokenSnapshots are arguments of a server whose snapshots fail. After failsToSave it refuses writes.
 func brokenSnapshots(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()

@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// adders number the calls of tests.
+// calls numbers the calls of the tests.
 var calls atomic.Uint64
 
 var testAdder = queue.NewID()
@@ -208,7 +208,7 @@ func TestEachShardHasItsShareOfTheLimits(t *testing.T) {
 	require.Equal(t, 160, full)
 }
 
-// TestPartOfACallMayBeFull is about a call that needs several scripts: what was kept is repeated with it.
+// TestPartOfACallMayBeFull covers a call that needs several scripts: the kept part is repeated with it.
 func TestPartOfACallMayBeFull(t *testing.T) {
 	q := open(t, newClient(t, servers.Redis(t).Addr()), &Options{MaxKeys: 1500})
 	var keys []string
@@ -263,7 +263,7 @@ func TestClobberedKeyIsNamedByEveryCallAndDeletingItHelps(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissingIsFoundAndRepaired removes one of everything that a shard has.
+// TestWhatIsMissingIsFoundAndRepaired removes one Redis key of each kind from a shard.
 func TestWhatIsMissingIsFoundAndRepaired(t *testing.T) {
 	ctx := t.Context()
 	c := newClient(t, servers.Redis(t).Addr())
@@ -303,7 +303,7 @@ func TestWhatIsMissingIsFoundAndRepaired(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftBehind looks at the keys of an emptied queue.
+// TestNothingIsLeftBehind checks the Redis keys of an emptied queue.
 func TestNothingIsLeftBehind(t *testing.T) {
 	c := newClient(t, servers.Redis(t).Addr())
 	q := open(t, c, nil)
@@ -319,7 +319,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// An older version kept a taster and a group in the marker, two numbers of a holder, and what goes alone by its place.
+// An older version stored a taster and a group in the marker, two numbers of a holder, and lone suspects by position.
 func TestSuspectsOfAnOlderVersionAreSent(t *testing.T) {
 	c, cl := newClient(t, servers.Redis(t).Addr()), newClock()
 	q := open(t, c, &Options{clock: cl.now})
@@ -345,7 +345,7 @@ func TestStoppedServerLosesNothingThatWasAcknowledged(t *testing.T) {
 	for round := range 3 {
 		stop := make(chan struct{})
 		done := make(chan []string)
-		go func() { // appends until it is told to stop, over the death of the server
+		go func() { // appends through the death of the server until it is stopped
 			var mine []string
 			for i := 0; ; i++ {
 				select {

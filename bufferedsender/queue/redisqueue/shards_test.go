@@ -51,7 +51,7 @@ func TestWrappedClusterClientWaitsForTheRightReplicas(t *testing.T) {
 	}
 }
 
-// sick is a client for which a shard is out of order.
+// sick is a client for which one shard fails.
 type sick struct {
 	*redis.Client
 	tag string
@@ -76,7 +76,7 @@ func TestShardThatIsDownStopsItselfOnly(t *testing.T) {
 	n := 0
 	for i := 0; i < 8; i++ {
 		want := queue.Want{Token: queue.NewID(), Holder: queue.NewID(), Keys: 100, Bytes: 1 << 30, For: 100 * time.Millisecond}
-		want.Token[3] = 3 // begins with the one that is down, as every fourth does
+		want.Token[3] = 3 // begins with the failing shard, as every fourth call does
 		leases, err := q.Reserve(ctx, want)
 		n += len(leases)
 		if err != nil {
@@ -93,7 +93,7 @@ func TestShardThatIsDownParksNobody(t *testing.T) {
 	e := error(said("CLUSTERDOWN Hash slot not served"))
 	c.err.Store(&e)
 	q.patience = 5 * time.Millisecond
-	for range 40 { // senders that come and go during the outage; each has its process's context
+	for range 40 { // senders that start and stop during the outage, each with its process's context
 		ctx, cancel := context.WithTimeout(t.Context(), 60*time.Millisecond)
 		leases, _ := q.Reserve(ctx, queue.Want{Token: queue.NewID(), Holder: queue.NewID(), Keys: 100, Bytes: 1 << 30, For: 30 * time.Millisecond})
 		for _, l := range leases {

@@ -20,8 +20,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// otherProcessURL is the server whose queue of the name otherProcessName the test binary, run as another
-// process, uses until it is killed.
+// otherProcessURL and otherProcessName are the environment variables with the server and the queue that the test
+// binary, run as another process, uses until it is killed.
 const otherProcessURL, otherProcessName = "AZSEARCH_TEST_REDISQUEUE_URL", "killed"
 
 func TestMain(m *testing.M) {
@@ -55,10 +55,10 @@ func TestAProcessThatIsKilledLosesNothingThatItAcknowledged(t *testing.T) {
 
 var lastName atomic.Int64
 
-// newName is the name of a queue that no other test of this process has.
+// newName returns a queue name that is unique in this process.
 func newName(t testing.TB) string { return fmt.Sprintf("%s #%d", t.Name(), lastName.Add(1)) }
 
-// clock is the time of a test: it passes when the test says so.
+// clock is the time of a test, which advances it.
 type clock struct{ ms atomic.Int64 }
 
 func newClock() *clock {
@@ -84,7 +84,7 @@ func newCluster(t testing.TB, c *servers.RedisCluster) *redis.ClusterClient {
 	return client
 }
 
-// backend declares what the queue has, on a server or a cluster behind client.
+// backend declares the properties of the queue on a server or cluster behind client.
 func backend(client redis.UniversalClient, shards int) queuetest.Backend {
 	run := func(t *testing.T, c queuetest.Config, body func(*testing.T, *queuetest.Harness)) {
 		clock, name := newClock(), newName(t)
@@ -93,7 +93,7 @@ func backend(client redis.UniversalClient, shards int) queuetest.Backend {
 			t.Helper()
 			q, err := New(t.Context(), client, name, &Options{MaxKeys: c.MaxKeys, MaxBytes: c.MaxBytes, Shards: shards, clock: clock.now})
 			require.NoError(t, err)
-			q.patience = time.Minute // a machine that is busy passes no shard over
+			q.patience = time.Minute // a busy machine must not skip a shard
 			opened = append(opened, q)
 			return q
 		}
@@ -139,7 +139,7 @@ func TestSuiteOnCluster(t *testing.T) {
 	queuetest.Run(t, backend(newCluster(t, servers.Cluster(t)), 16))
 }
 
-// Not parallel: the search for an order computes, and gives up after twenty seconds.
+// Not parallel: the search for an order needs the processor, and gives up after twenty seconds.
 func TestConcurrentCallsAreLinearizable(t *testing.T) {
 	histories := testkit.Cases(10, 20, 60)
 	queuehistory.Check(t, backend(newClient(t, servers.Redis(t).Addr()), 1), queuehistory.Program{Seed: 1, Histories: histories})

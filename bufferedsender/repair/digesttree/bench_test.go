@@ -16,8 +16,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// BenchmarkConfirmed is what the sender waits for, with a tree that writes and folds beside it: a million keys in an
-// order of their own, again and again.
+// BenchmarkConfirmed measures the sender's cost for a tree that writes and folds: repeated changes of a million keys
+// in random order.
 func BenchmarkConfirmed(b *testing.B) {
 	b.ReportAllocs()
 	tree := openDir(b, b.TempDir(), Options{Empty: true})
@@ -28,7 +28,7 @@ func BenchmarkConfirmed(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		tree.Confirmed(keys[i%len(keys)], int64(i))
-		if i++; i%100_000 == 0 { // a sender is never so fast: what is dropped would cost nothing
+		if i++; i%100_000 == 0 { // no sender is this fast, and dropped changes would cost nothing
 			b.StopTimer()
 			require.NoError(b, tree.Sync(context.Background()))
 			b.StartTimer()
@@ -37,10 +37,10 @@ func BenchmarkConfirmed(b *testing.B) {
 	require.Zero(b, tree.Stats().Dropped)
 }
 
-// keyOf is a key of 36 bytes, as a UUID.
+// keyOf is a key of 36 bytes, like a UUID.
 func keyOf(i int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", i, i) }
 
-// source has keys of a size without keeping them.
+// generated is a source that computes its keys instead of storing them.
 type generated struct {
 	n       int
 	changed int // this one has another version; -1: none
@@ -83,7 +83,7 @@ func (g generated) Lookup(_ context.Context, keys []string) (rows []models.Row, 
 	return rows, nil
 }
 
-// full returns a tree with the keys of a source, all folded.
+// full returns a tree with the folded keys of a source.
 func full(b *testing.B, dir string, g generated) *Tree {
 	d, err := disk.Open(dir)
 	require.NoError(b, err)
@@ -106,14 +106,14 @@ func full(b *testing.B, dir string, g generated) *Tree {
 	runtime.GC()
 	tree := openDir(b, dir, Options{})
 	require.Equal(b, int64(g.n), tree.Stats().Keys)
-	require.NoError(b, tree.loop.Await(context.Background(), func() bool { return tree.stats.Folds > 0 })) // it was not closed, so what it is made of is folded once
+	require.NoError(b, tree.loop.Await(context.Background(), func() bool { return tree.stats.Folds > 0 })) // it was not closed, so its files are folded once
 	return tree
 }
 
 var benchKeys = flag.Int("keys", 1_000_000, "how many keys BenchmarkCompare has; with 10000000 making the tree takes some ten seconds, and 3 GB")
 
-// BenchmarkCompare is a comparison without its pauses, with a source that is read, once if nothing differs and twice if
-// something does. "told" is a tree of which a tenth has changed since it was folded.
+// BenchmarkCompare measures a comparison without its pauses. The source is read once without differences and twice
+// with some. "told" is a tree in which a tenth of the keys has changed since the last fold.
 func BenchmarkCompare(b *testing.B) {
 	ctx := context.Background()
 	g := generated{n: *benchKeys, changed: -1}
@@ -153,7 +153,7 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-// heap is how many bytes are in use.
+// heap returns the heap bytes in use.
 func heap() float64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -161,7 +161,7 @@ func heap() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// BenchmarkRebuild builds a tree that knows nothing from as many rows as BenchmarkCompare has keys.
+// BenchmarkRebuild builds an empty tree from as many rows as BenchmarkCompare has keys.
 func BenchmarkRebuild(b *testing.B) {
 	for b.Loop() {
 		tree, err := Open(b.TempDir(), nil)
@@ -174,8 +174,8 @@ func BenchmarkRebuild(b *testing.B) {
 	}
 }
 
-// BenchmarkKept is all that a change costs of the processors, what the goroutine and the kernel do included: a tree
-// is told versions of all of its keys, in no order of their hashes or of themselves, and folds as it does.
+// BenchmarkKept measures the total processor time of a change, including the tree's goroutine and the kernel. All
+// keys of a tree change in random order while it folds.
 func BenchmarkKept(b *testing.B) {
 	keys := make([]string, *benchKeys)
 	for i := range keys {
@@ -186,7 +186,7 @@ func BenchmarkKept(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		for k := range keys {
 			tree.Confirmed(keys[k], int64(i))
-			if k%50_000 == 0 { // as fast as the disk takes it
+			if k%50_000 == 0 { // limited by the disk
 				require.NoError(b, tree.Sync(context.Background()))
 			}
 		}

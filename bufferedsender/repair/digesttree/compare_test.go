@@ -37,7 +37,7 @@ func TestADifferenceIsFoundWithItsDirection(t *testing.T) {
 	require.Equal(t, Differences{}, compared(t, tree, tableOf(there)))
 }
 
-// moving is a source that has another table at each scan and look-up.
+// moving is a source with another table at each scan and lookup.
 type moving struct {
 	tables []table
 	n      int
@@ -130,7 +130,7 @@ func TestARoundFindsAtMost128KeysAndTheNextGoesOnBehindThem(t *testing.T) {
 func TestAKeyThatIsNeverRepairedDoesNotKeepOthersFromBeingFound(t *testing.T) {
 	tree := newTree(t)
 	all := versions(800)
-	stuck := map[string]bool{} // of one segment, more than a round
+	stuck := map[string]bool{} // in one segment, more than a round
 	for key := range all {
 		if tree.shape.segment(hashOf(key)) == 0 {
 			stuck[key] = true
@@ -147,7 +147,7 @@ func TestAKeyThatIsNeverRepairedDoesNotKeepOthersFromBeingFound(t *testing.T) {
 	}
 }
 
-// wrong is a source whose scan yields a key twice: the digest of its segment is not that of its keys.
+// wrong is a source whose scan returns a key twice, so the digest of its segment is wrong.
 type wrong struct {
 	table
 	key string
@@ -163,7 +163,7 @@ func (w wrong) Scan(ctx context.Context, after, through string) iter.Seq2[models
 	}
 }
 
-// Where segments have a key each, as many as are looked at begin with the one that was found last.
+// If each segment has one key, the next comparison starts after the last segment found.
 func TestManySegmentsWithAKeyEachAreAllFoundAlthoughNoneIsRepaired(t *testing.T) {
 	for _, most := range []int{1, 2, 50, maxDifferences} {
 		tree := openDir(t, t.TempDir(), Options{SegmentBits: 12, Empty: true})
@@ -203,8 +203,8 @@ func TestASegmentThatDiffersAndYieldsNothingTwiceIsBuiltAnewAndCounted(t *testin
 	require.Equal(t, [2]int64{1, 20}, rebuildAll(t, tree, tableOf(all)))
 	require.Equal(t, Differences{}, compared(t, tree, tableOf(all)))
 
-	delete(all, "k7")      // where a segment yields something it is not this
-	for key := range all { // one that is in the same segment
+	delete(all, "k7")      // not if its segment has found another key
+	for key := range all { // one in the same segment
 		if tree.shape.segment(hashOf(key)) == tree.shape.segment(hashOf("k7")) {
 			side = wrong{tableOf(all), key}
 		}
@@ -221,7 +221,7 @@ func TestAWrongDigestOfTheTreeIsMendedByARebuild(t *testing.T) {
 	all := versions(20)
 	tell(tree, all)
 	require.NoError(t, tree.fold())
-	tree.base.table[1].Digest++ // which cannot happen
+	tree.base.table[1].Digest++ // cannot happen otherwise
 	for range 2 {
 		require.Equal(t, 1, compared(t, tree, tableOf(all)).Segments)
 	}
@@ -275,7 +275,7 @@ func TestHiddenRowsAreNotToBeInTheIndex(t *testing.T) {
 	require.Empty(t, compared(t, tree, (source)).Keys)
 }
 
-// failing is a source that fails, or ends early.
+// failing is a source that fails or ends early.
 type failing struct {
 	table
 	err error
@@ -326,7 +326,7 @@ func TestTellingTheTreeWhatTheIndexHasSettlesADifference(t *testing.T) {
 	require.True(t, maps.Equal(source, content(t, tree)))
 }
 
-// ending is a source whose context ends while it looks keys up.
+// ending is a source whose context ends during a lookup.
 type ending struct {
 	table
 	end func()

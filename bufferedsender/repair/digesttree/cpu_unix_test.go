@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime is what the process has taken of the processors, the kernel's part included.
+// cpuTime is the processor time of the process, including the kernel.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

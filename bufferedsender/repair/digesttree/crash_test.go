@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// change is what a tree is told.
+// change is a change reported to a tree.
 type change struct {
 	key     string
 	version int64 // 0: deleted
@@ -30,7 +30,7 @@ func (c change) tell(tree *Tree) {
 	}
 }
 
-// states are what there is before the first of some changes, and after each.
+// states has the content before the first change and after each change.
 func states(changes []change) []map[string]int64 {
 	all := []map[string]int64{{}}
 	now := map[string]int64{}
@@ -45,7 +45,7 @@ func states(changes []change) []map[string]int64 {
 	return all
 }
 
-// stateOf returns the number of changes after which it was so, the last one.
+// stateOf returns the largest number of changes that gives this content.
 func stateOf(all []map[string]int64, now map[string]int64) int {
 	for i := len(all) - 1; i >= 0; i-- {
 		if maps.Equal(all[i], now) {
@@ -80,7 +80,7 @@ func TestALogCutAtAnyByteIsWhatWasToldBeforeIt(t *testing.T) {
 		for told+1 < len(ends) && ends[told+1] <= cut {
 			told++
 		}
-		for range 2 { // what Open does about it is as good as what it has found
+		for range 2 { // Open's repairs preserve what it has found
 			tree := openDisk(t, d, Options{})
 			if cut < ends[0] {
 				require.Empty(t, content(t, tree), "cut at %d", cut)
@@ -106,7 +106,7 @@ func TestALogCutAtAnyByteIsWhatWasToldBeforeIt(t *testing.T) {
 	}
 }
 
-// history has a folder with a base, a log that was rotated, and one that was closed.
+// history returns a folder with a base, a rotated log, and a closed log.
 func history(t testing.TB) (files map[string]string, all []map[string]int64) {
 	d := disktest.New()
 	tree := openDisk(t, d, few)
@@ -149,7 +149,7 @@ func TestDamageOfAnyByteIsUnknownOrDueAndMakesNothingUp(t *testing.T) {
 				_, err := v.digest(segment)
 				require.NoError(t, err)
 				rows, err := v.rows(segment)
-				sure := err == nil && tree.built[segment] > dueSince // the tree says that this is all, and that nothing is missing
+				sure := err == nil && tree.built[segment] > dueSince // the tree claims that this segment is complete
 				for _, r := range rows {
 					require.True(t, told[change{r.Key, r.Version}], "%s, byte %d: %v", name, at, r)
 					if sure {
@@ -172,7 +172,7 @@ func TestDamageOfAnyByteIsUnknownOrDueAndMakesNothingUp(t *testing.T) {
 	}
 }
 
-// sureSegments are those that are neither unknown nor due.
+// sureSegments counts the segments that are neither unknown nor due.
 func sureSegments(tree *Tree) int { return tree.Stats().Segments - tree.Stats().Due }
 
 func TestAMissingFileMakesAllSegmentsUnknownOrDue(t *testing.T) {
@@ -192,8 +192,8 @@ func TestAMissingFileMakesAllSegmentsUnknownOrDue(t *testing.T) {
 	}
 }
 
-// script tells a tree changes, and writes and folds in between. It returns how many changes were durable when the
-// disk failed; what the tree was told is the same in every run.
+// script reports changes to a tree, and writes and folds in between. It returns the number of changes synced when the
+// disk failed; the changes are the same in every run.
 func script(d *disktest.Disk, changes []change) (durable int) {
 	options, _ := few.withDefaults()
 	tree := &Tree{options: options}
@@ -242,7 +242,7 @@ func TestACrashAnywhereLeavesWhatWasDurableAndIsNoticed(t *testing.T) {
 			durable := script(d, someChanges)
 			ended = durable > last
 			d.Crash(func(_ string, n int) int { return random.IntN(n) })
-			for again := range 3 { // also where it crashes while it is opened
+			for again := range 3 { // also crashes while opening
 				name := fmt.Sprintf("operation %d, seed %d, opened %d", fail, seed, again)
 				fresh := len(d.Files()) == 0
 				tree := openDisk(t, d, few)
@@ -268,7 +268,7 @@ func TestACrashAnywhereLeavesWhatWasDurableAndIsNoticed(t *testing.T) {
 	}
 }
 
-// TestAKilledProcessNeedNotHaveSynced is about what Open reads and a later crash takes.
+// Open reads data that a later crash of the machine removes.
 func TestWhatOpenHasReadAndACrashTakesIsNoticed(t *testing.T) {
 	d := disktest.New()
 	tree := openDisk(t, d, few)
@@ -277,13 +277,13 @@ func TestWhatOpenHasReadAndACrashTakesIsNoticed(t *testing.T) {
 	h, err := d.Append(logName(1))
 	require.NoError(t, err)
 	journal.Seal(tree.told.Sealed[0], 2)
-	_, err = h.Write(tree.told.Sealed[0]) // and then it is killed
+	_, err = h.Write(tree.told.Sealed[0]) // then it is killed
 	require.NoError(t, err)
 
 	tree = openDisk(t, d, Options{})
 	require.Equal(t, map[string]int64{"a": 1}, content(t, tree))
 	require.Equal(t, 4, tree.Stats().Due)
-	rebuildAll(t, tree, tableOf(map[string]int64{"a": 1})) // it builds on what it has read
+	rebuildAll(t, tree, tableOf(map[string]int64{"a": 1})) // uses what it has read
 	require.NoError(t, tree.flush())
 	require.Zero(t, tree.Stats().Due)
 	d.Crash(func(string, int) int { return 0 }) // before that is folded
@@ -299,7 +299,7 @@ func TestAFoldThatIsCutOffDoesNotSayThatASegmentIsBuiltWhoseRowsAreInTheNextLog(
 	tree.Confirmed("a", 1)
 	rebuilt := false
 	d.Fail = func(op, name string) error {
-		if op == "create" && name == tmpName && !rebuilt { // the changes were cut off, and the base is written
+		if op == "create" && name == tmpName && !rebuilt { // the changes are truncated, and the base is written
 			rebuilt = true
 			rebuildAll(t, tree, tableOf(map[string]int64{"a": 1, "b": 2}))
 		}
@@ -326,7 +326,7 @@ func TestADamagedSegmentIsUnknownFoldedWithoutItAndBuiltAnew(t *testing.T) {
 	d.Put(name, string(spoiled))
 
 	tree = openDisk(t, d, Options{})
-	found := compared(t, tree, tableOf(map[string]int64{})) // which differs, so it is read
+	found := compared(t, tree, tableOf(map[string]int64{})) // differs, so it is read
 	require.Equal(t, 1, found.Unknown)
 	for _, diff := range found.Keys {
 		require.True(t, diff.MissingThere)
@@ -365,7 +365,7 @@ func TestATreeWhoseLastFoldFailedClosesCleanly(t *testing.T) {
 	require.Zero(t, tree.Stats().Due)
 }
 
-// The files are those of history, as a former version wrote them.
+// The files are those of history, written by an earlier version.
 func TestTheFilesOfAFormerVersionAreRead(t *testing.T) {
 	d := disktest.New()
 	for _, name := range []string{"base.2", "log.2", "log.3"} {

@@ -18,13 +18,13 @@ func must(err error) {
 	}
 }
 
-// hotel has a version that rises with each change.
+// hotel has a version that increases with each change.
 type hotel struct {
 	ID       string `json:"id"`
 	Revision int64  `json:"revision"`
 }
 
-// hotels is the source: a table, as a rule.
+// hotels is the source, usually a table.
 type hotels []models.Row
 
 func (h hotels) Scan(context.Context, string, string) iter.Seq2[models.Row, error] {
@@ -48,10 +48,9 @@ func (h hotels) Lookup(_ context.Context, keys []string) (rows []models.Row, err
 	return rows, nil
 }
 
-// The handlers of a sender tell the tree what the service confirms. A comparison with the source finds what got lost
-// on the way.
+// A sender's handlers report confirmed changes to the tree. A comparison with the source then finds lost changes.
 func Example() {
-	folder, err := os.MkdirTemp("", "tree") // a program has a fixed one
+	folder, err := os.MkdirTemp("", "tree") // a program uses a fixed one
 	must(err)
 	defer os.RemoveAll(folder)
 	ctx := context.Background()
@@ -59,7 +58,7 @@ func Example() {
 	must(err)
 
 	handlers := digesttree.Follow(tree, func(h hotel) int64 { return h.Revision }) // for bufferedsender.Options
-	for _, h := range []hotel{{"1", 7}, {"2", 3}} {                                // what a sender does with them
+	for _, h := range []hotel{{"1", 7}, {"2", 3}} {                                // as a sender's handlers do
 		handlers.ActionCompleted(ctx, &events.ActionCompleted[hotel]{Key: h.ID, Action: models.UploadAction(h)})
 	}
 
@@ -75,7 +74,7 @@ func Example() {
 	// 3 true 0 1
 }
 
-// A tree for an index that has documents already, or that is due, is built from a scan of the index.
+// A tree for an index with documents, or a due tree, is built from a scan of the index.
 func ExampleTree_Rebuild() {
 	folder, err := os.MkdirTemp("", "tree")
 	must(err)
@@ -84,7 +83,7 @@ func ExampleTree_Rebuild() {
 	tree, err := digesttree.Open(folder, &digesttree.Options{SegmentBits: 4})
 	must(err)
 
-	index := hotels{{Key: "1", Version: 7}, {Key: "2", Version: 3}} // a *search.Rows, as a rule
+	index := hotels{{Key: "1", Version: 7}, {Key: "2", Version: 3}} // usually a *search.Rows
 	if tree.Stats().Due > 0 {
 		segments, rows, err := tree.Rebuild(ctx, index.Scan(ctx, "", ""), 10*time.Millisecond)
 		must(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// FuzzOpen opens any bytes as a base and two logs, and goes on with what it makes of them.
+// FuzzOpen opens any bytes as a base and two logs, and continues with the result.
 func FuzzOpen(f *testing.F) {
 	files, _ := history(f)
 	f.Add([]byte(files[baseName(2)]), []byte(files[logName(2)]), []byte(files[logName(3)]))
@@ -23,10 +23,10 @@ func FuzzOpen(f *testing.F) {
 		tree := &Tree{options: options, most: maxDifferences}
 		require.NoError(t, tree.open(d))
 		if tree.shape.bits > 10 {
-			return // which is slow
+			return // slow
 		}
 		_, err := tree.Compare(t.Context(), tableOf(versions(3)), 0)
-		_ = err // a checksum that was made up can hide a malformed segment until it is read
+		_ = err // a forged checksum can hide a malformed segment until it is read
 		require.NoError(t, tree.flush())
 		require.NoError(t, tree.fold())
 		rebuildAll(t, tree, tableOf(versions(3)))

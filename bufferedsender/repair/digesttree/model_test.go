@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// TestModel tells, writes, folds, compares, rebuilds, fails, crashes and opens again at random, and compares with a
+// TestModel changes, writes, folds, compares, rebuilds, fails, crashes and reopens at random, and compares with a
 // map.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -38,14 +38,14 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// What a segment is.
+// States of a segment.
 const (
 	unknownState = iota
 	due
 	built
 )
 
-// none is the version of a key that is not there.
+// none is the version of a missing key.
 const none = -1
 
 type model struct {
@@ -53,8 +53,8 @@ type model struct {
 	d       *disktest.Disk
 	tree    *Tree
 	now     map[string]int64
-	durable map[string]int64   // as it was when all was durable last
-	since   map[string][]int64 // what was told of a key since
+	durable map[string]int64   // content at the last full sync
+	since   map[string][]int64 // changes of a key since then
 	state   [8]int
 }
 
@@ -95,7 +95,7 @@ func (m *model) tell(rt *rapid.T) {
 	}
 }
 
-// drop is a key for which there is no room.
+// drop changes a key for which there is no room.
 func (m *model) drop(rt *rapid.T) {
 	key := modelKeys.Draw(rt, "key")
 	room := m.tree.options.MaxPending
@@ -105,14 +105,14 @@ func (m *model) drop(rt *rapid.T) {
 	m.state[m.segment(key)] = unknownState
 }
 
-// attempt writes, perhaps to a disk that fails.
+// attempt writes, possibly to a failing disk.
 func (m *model) attempt(do func() error) {
 	if do() == nil {
 		m.durable, m.since = maps.Clone(m.now), map[string][]int64{}
 	}
 }
 
-// fail has the disk fail at one of the next operations.
+// fail makes one of the next disk operations fail.
 func (m *model) fail(rt *rapid.T) {
 	left := rapid.IntRange(0, 12).Draw(rt, "operations before it fails")
 	m.d.Fail = func(string, string) error {
@@ -151,7 +151,7 @@ func (m *model) compare(rt *rapid.T) {
 	require.False(rt, found.More)
 }
 
-// rebuild builds what is due, while it is told other things.
+// rebuild builds due segments while other changes arrive.
 func (m *model) rebuild(rt *rapid.T) {
 	index := modelTables.Draw(rt, "index")
 	at := modelKeys.Draw(rt, "row before which it is told")
@@ -191,8 +191,8 @@ func (m *model) reopen(rt *rapid.T) {
 	require.False(rt, m.tree.Stats().Unclean)
 }
 
-// crash ends the process, perhaps with the machine. Each key has a version then that it had since all was durable; no
-// segment is sure.
+// crash ends the process, possibly with the machine. Afterwards each key has a version that it had since the last
+// full sync; no segment is sure.
 func (m *model) crash(rt *rapid.T, choose func(what string, n int) int) {
 	m.d.Crash(choose)
 	m.tree = openDisk(rt, m.d, Options{})

@@ -13,11 +13,11 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// otherProcessDir names the directory in which the test binary, run as another process, tells a tree keys until it is
-// killed.
+// otherProcessDir is the environment variable with the directory in which the test binary, run as another process,
+// reports keys to a tree until it is killed.
 const otherProcessDir = "DIGESTTREE_TEST_DIR"
 
-// otherProcess says on standard output up to which key everything is durable.
+// otherProcess prints the last key up to which everything is synced.
 func otherProcess(dir string) int {
 	tree, err := Open(dir, &Options{SegmentBits: 4, Empty: true})
 	for n := 0; err == nil; n++ {
@@ -63,7 +63,7 @@ func TestAKilledProcessLeavesWhatWasSyncedAndFreesTheFolder(t *testing.T) {
 		_, err = Open(dir, nil)
 		require.ErrorIs(t, err, errLocked)
 		require.NoError(t, cmd.Process.Kill())
-		for next() { // what it has said before it was killed
+		for next() { // the output before the kill
 		}
 		_ = cmd.Wait()
 

@@ -62,12 +62,12 @@ func TestWhatIsToldDuringARebuildCountsMoreThanItsRows(t *testing.T) {
 	tree := openDisk(t, disktest.New(), Options{SegmentBits: 2})
 	index := versions(20)
 	_, _, err := tree.Rebuild(t.Context(), during(tableOf(index), "k5", func() {
-		tree.Confirmed("k1", 99) // its row is read already
-		tree.Confirmed("k7", 98) // and this one is not
+		tree.Confirmed("k1", 99) // its row was already read
+		tree.Confirmed("k7", 98) // and this one was not
 		tree.Deleted("k2")
 		tree.Deleted("k8")
 		tree.Confirmed("new", 97)
-		require.NoError(t, tree.fold()) // and all of it is where it cannot be told from older things
+		require.NoError(t, tree.fold()) // which makes them indistinguishable from older changes
 	}), 0)
 	require.NoError(t, err)
 	index["k1"], index["k7"], index["new"] = 99, 98, 97

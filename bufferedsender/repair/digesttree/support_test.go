@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// few is a tree with four segments, for an index that is empty.
+// few are options of a tree with four segments, for an empty index.
 var few = Options{SegmentBits: 2, Empty: true}
 
 // openDisk opens a tree without a goroutine: step writes, and fold folds.
@@ -28,7 +28,7 @@ func openDisk(t require.TestingT, d disk.Folder, opts Options) *Tree {
 	return tree
 }
 
-// openDir opens a tree that is closed at the end.
+// openDir opens a tree that is closed with the test.
 func openDir(t testing.TB, dir string, opts Options) *Tree {
 	t.Helper()
 	tree, err := Open(dir, &opts)
@@ -37,13 +37,13 @@ func openDir(t testing.TB, dir string, opts Options) *Tree {
 	return tree
 }
 
-// newTree is a new one of few segments in a folder of its own.
+// newTree returns a tree with few segments in a new folder.
 func newTree(t testing.TB) *Tree { return openDir(t, t.TempDir(), few) }
 
-// step is an attempt to write and fold, for a tree without a goroutine.
+// step attempts to write and fold a tree without a goroutine.
 func (t *Tree) step() error { return t.loop.Step() }
 
-// start has a tree on a disk write by itself until the test ends.
+// start runs the writing goroutine of a tree on a disk until the test ends.
 func start(t testing.TB, d *disktest.Disk, opts Options) *Tree {
 	tree := openDisk(t, d, opts)
 	go tree.run(func() error { return nil })
@@ -57,7 +57,7 @@ func end(t require.TestingT, tree *Tree) {
 	require.NoError(t, tree.logs.end())
 }
 
-// content is what a tree has: versions by key.
+// content returns the versions in a tree by key.
 func content(t require.TestingT, tree *Tree) map[string]int64 {
 	v, err := tree.view(nil)
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func (t table) Lookup(_ context.Context, keys []string) (rows []models.Row, err 
 	return rows, nil
 }
 
-// versions are keys from k0 on, each with its number as the version.
+// versions returns keys from k0 on, each with its number as the version.
 func versions(n int) map[string]int64 {
 	all := make(map[string]int64, n)
 	for i := range n {
@@ -137,14 +137,14 @@ func compared(t require.TestingT, tree *Tree, source Source) Differences {
 	return found
 }
 
-// rebuildAll builds all that is due, and returns how many segments that were, of how many rows.
+// rebuildAll builds everything due, and returns the number of segments and of rows.
 func rebuildAll(t require.TestingT, tree *Tree, rows table) (built [2]int64) {
 	segments, read, err := tree.Rebuild(context.Background(), rows.Scan(context.Background(), "", ""), 0)
 	require.NoError(t, err)
 	return [2]int64{int64(segments), read}
 }
 
-// compareMost compares for at most so many keys.
+// compareMost compares up to most keys.
 func compareMost(tree *Tree, source Source, most int) (Differences, error) {
 	defer func(before int) { tree.most = before }(tree.most)
 	tree.most = most

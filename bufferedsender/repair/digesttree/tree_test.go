@@ -54,7 +54,7 @@ func TestTellingNeverWaitsForADisk(t *testing.T) {
 			return nil
 		}
 		began := time.Now()
-		want := versions(20_000) // more than a write
+		want := versions(20_000) // more than one write
 		tell(tree, want)
 		synctest.Wait() // the writer hangs
 		tell(tree, map[string]int64{"later": 1})

@@ -26,7 +26,7 @@ func TestAFollowedSenderTellsWhatWasConfirmedAndNothingElse(t *testing.T) {
 	tell("b", models.MergeAction(followed{"b", 2}), false)
 	tell("b", models.UploadAction(followed{"b", 3}), true)
 	tell("c", models.DeleteAction(followed{ID: "c"}), false)
-	tell("a", models.IndexDocumentsAction[followed]{Type: models.ActionTypeUpload}, false) // of Raw: nobody knows its version
+	tell("a", models.IndexDocumentsAction[followed]{Type: models.ActionTypeUpload}, false) // from Raw: its version is unknown
 	require.Equal(t, map[string]int64{"a": 1, "b": 2}, content(t, tree))
 	h.ActionCompleted(t.Context(), &events.ActionCompleted[followed]{
 		Key: "d", Action: models.MergeAction(followed{"d", 1}), Result: models.IndexingResult{StatusCode: 404}, // ignored: there is no document

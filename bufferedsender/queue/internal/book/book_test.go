@@ -14,13 +14,13 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// at is a Ref of twelve bytes, as that of a log.
+// at is a Ref of twelve bytes, like that of a log.
 type at struct{ _, _, length uint32 }
 
 func (a at) Bytes() int { return int(a.length) }
 
-// TestBookAgreesWithItselfAfterAnyCalls compares what the book counts, and where its nodes
-// say that they are, with what is there, after each of many random calls.
+// TestBookAgreesWithItselfAfterAnyCalls checks the book's counts and the positions of its nodes after each of many
+// random calls.
 func TestBookAgreesWithItselfAfterAnyCalls(t *testing.T) {
 	for seed := range uint64(testkit.Cases(60, 300, 300)) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -195,7 +195,7 @@ func TestMemoryOfAnEmptyBookIsGivenBack(t *testing.T) {
 	require.Zero(t, b.bytes)
 }
 
-// BenchmarkWaitingKeys says what a key that waits costs: time to append it, and memory.
+// BenchmarkWaitingKeys measures time and memory of a waiting key.
 func BenchmarkWaitingKeys(b *testing.B) {
 	const keys = 1_000_000
 	names := make([]string, keys)

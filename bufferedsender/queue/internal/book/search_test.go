@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// filled is a book in which keys wait, of which that of number i has i bytes.
+// filled is a book of waiting keys; key i has i bytes.
 func filled(now time.Time, keys int) *Book[at] {
 	b := New[at](now)
 	for i := range keys {
@@ -21,7 +21,7 @@ func filled(now time.Time, keys int) *Book[at] {
 	return b
 }
 
-// sent takes keys that wait out of a book.
+// sent removes waiting keys from a book.
 func sent(b *Book[at], now time.Time, keys int) {
 	want := queue.Want{Token: queue.NewID(), Keys: keys, Bytes: math.MaxInt, For: time.Minute}
 	for i := range b.Reserve(now, &want) {
@@ -29,7 +29,7 @@ func sent(b *Book[at], now time.Time, keys int) {
 	}
 }
 
-// lengths is which keys were found.
+// lengths returns the keys found, by their lengths.
 func lengths(b *Book[at], now time.Time, s *Search) (all []int) {
 	s.Sort()
 	for more := true; more; {
@@ -47,7 +47,7 @@ func TestASearchFindsTheFirstOfMany(t *testing.T) {
 	b := New[at](now)
 	const keys, limit = 50_000, 1500
 	var want []int
-	for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(keys) { // whatever the order of the nodes is
+	for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(keys) { // for any order of the nodes
 		b.Append(now, []Change[at]{{Key: fmt.Sprint("k", i), Ref: at{length: uint32(i)}, Seq: b.NextSeq(1), Since: now.UnixMilli() - keys + int64(i)}})
 	}
 	for i := range limit {
@@ -70,7 +70,7 @@ func TestASearchFindsTheFirstOfMany(t *testing.T) {
 	require.Equal(t, []int{keys - 1000}, lengths(b, now, &s))
 }
 
-// Most keys may be sent while a search sees them, and the numbers of the others change then.
+// Most keys may be sent during a search, which changes the positions of the others.
 func TestASearchGoesOnWhenTheBookHasShrunk(t *testing.T) {
 	const keys, left = shrinkAbove + 10*slabNodes, 2000
 	now := time.Unix(1e9, 0)
