@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/spec"
 )
 
-// specified says by which items of a specification a capability is seen, under the names of each of its generators.
+// specified has the items of a specification that show a capability, with the names that each generator gives them.
 var specified = map[Capability][]string{
 	EncryptionKeys:        {"SearchIndex.encryptionKey"},
 	Similarity:            {"SearchIndex.similarity"},
@@ -69,12 +69,12 @@ var specified = map[Capability][]string{
 	StorageLimit:          {"ServiceLimits.maxStoragePerIndex", "SearchServiceLimits.maxStoragePerIndex"},
 }
 
-// unspecified are the capabilities that no specification has as an item: limits
-// and settings that only its texts have, and behaviour that was recorded.
+// unspecified has the capabilities without an item in any specification: limits and settings described only in text,
+// and recorded behaviour.
 var unspecified = []Capability{WideVectors, PassageLength, CodedErrors, RenewedHeaders, CountLast, FlatScores, FuzzyFallback, RetiredMembers, IndexerCache}
 
-// TestTheSpecificationAgrees compares the table with package spec, and for what was
-// named otherwise then, and older versions, with testdata/specification.json.
+// The test compares the table with package spec. Older versions, and items that were renamed since, are compared with
+// testdata/specification.json.
 func TestTheSpecificationAgrees(t *testing.T) {
 	data, err := os.ReadFile("testdata/specification.json")
 	require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestTheSpecificationAgrees(t *testing.T) {
 		for c, names := range specified {
 			want := slices.ContainsFunc(names, func(item string) bool { return slices.Contains(items, item) })
 			if c == RerankWithOriginals && name == "2025-09-01" {
-				want = false // the package of 2025-09-01 keeps the members and says that they are for 2024-07-01 only
+				want = false // the package of 2025-09-01 keeps these members but restricts them to 2024-07-01
 			}
 			assert.Equal(t, want, version.Has(c), "%s, %v", name, names)
 		}
@@ -166,7 +166,7 @@ func TestTheTableIsWellFormed(t *testing.T) {
 func TestVersionsOfACapabilityAreDescribed(t *testing.T) {
 	assert.Equal(t, "2026-04-01 or newer, or 2021-04-30-preview or a newer preview", Aliases.Versions())
 	assert.Equal(t, "2024-05-01-preview or a newer preview", VectorThreshold.Versions())
-	// What the description promises of newer versions holds for all but those that the service gave up.
+	// Newer versions have all capabilities except those that the service has withdrawn.
 	given := []Capability{RerankWithOriginals, RetiredMembers, IndexerCache}
 	for c := Capability(1); c < end; c++ {
 		for _, stable := range []bool{true, false} {

@@ -16,11 +16,10 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// TestTheStableAPIIsWhatItsFilesSay fails for each change of what a stable package exports, until
+// TestTheStableAPIIsWhatItsFilesSay fails for each change of the exported API of a stable package until
+// />go test ./internal/archtest -run Stable -update
 //
-//	go test ./internal/archtest -run Stable -update
-//
-// has written it to .ci/api. The commit that has the file has a line of CHANGELOG.md as well.
+// has written it to .ci/api. The commit also needs a line in CHANGELOG.md.
 func TestTheStableAPIIsWhatItsFilesSay(t *testing.T) {
 	promises, err := ReadPromises(root)
 	require.NoError(t, err)

@@ -13,11 +13,11 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// root is the root of the module, seen from this package's folder.
+// root is the root of the module, relative to this folder.
 const root = "../.."
 
-// TestPackagesKeepTheImportRules is the rule itself. Foreign systems are
-// listed too, because a file for Windows only is not built here.
+// TestPackagesKeepTheImportRules applies the rules. It lists packages for other systems, too, because their files are
+// not built here.
 func TestPackagesKeepTheImportRules(t *testing.T) {
 	for _, goos := range []string{"linux", "windows", "darwin"} {
 		t.Run(goos, func(t *testing.T) {
@@ -42,8 +42,7 @@ func TestFilesLieWhereTheyBelong(t *testing.T) {
 	}
 }
 
-// TestEveryRuleCanFail proves the checker on graphs made up here: each row is
-// a mistake and what is said about it, word for word.
+// TestEveryRuleCanFail runs the checker on invented graphs: each row has a mistake and its exact message.
 func TestEveryRuleCanFail(t *testing.T) {
 	for name, c := range map[string]struct {
 		pkg  Package
@@ -117,7 +116,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 	}
 }
 
-// TestNeighboursAreLeftAlone is the other half: what the rules mean to allow.
+// TestNeighboursAreLeftAlone has imports that the rules allow.
 func TestNeighboursAreLeftAlone(t *testing.T) {
 	for _, p := range []Package{
 		imports("models", "encoding/json", Module+"/models/keys", Module+"/internal/wire"),
@@ -139,8 +138,8 @@ func TestNeighboursAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestEveryRuleHasItsPlace keeps the tables from naming folders twice, or before
-// there is anything in them: a rule is a decision about code that can be read.
+// TestEveryRuleHasItsPlace requires that each folder is named once and exists, because a rule decides about existing
+// code.
 func TestEveryRuleHasItsPlace(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range Rules {
@@ -220,7 +219,7 @@ func TestTreeRulesCanFail(t *testing.T) {
 	}
 }
 
-// TestLoadSeesImportsOfTests keeps the loader honest about this very package.
+// TestLoadSeesImportsOfTests checks that the loader finds this package's own test imports.
 func TestLoadSeesImportsOfTests(t *testing.T) {
 	pkgs, err := Load(t.Context(), root, "linux")
 	require.NoError(t, err)

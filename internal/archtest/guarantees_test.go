@@ -15,8 +15,8 @@ import (
 
 var testName = regexp.MustCompile("`(Test\\w+)`")
 
-// unproven returns a line for each row of a table of promises, the last column of which is its proof, that names no
-// test, or one that does not exist.
+// unproven returns a line for each row of a table of promises whose last column names no test, or one that does not
+// exist.
 func unproven(text string, tests map[string]bool) (broken []string) {
 	inTable := false
 	for line := range strings.Lines(text) {

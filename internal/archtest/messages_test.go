@@ -12,8 +12,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// TestEveryMessageIsListed keeps testdata/messages.golden: read there, beside its neighbours, whether a user can act on
-// a message that you change or add. With -update it writes the file.
+// TestEveryMessageIsListed compares testdata/messages.golden with the code; -update rewrites it. Review a changed
+// message there next to its neighbours: can a user act on it?
 func TestEveryMessageIsListed(t *testing.T) {
 	m, err := ReadMessages(os.DirFS(root))
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestEveryMessageIsListed(t *testing.T) {
 	testkit.Golden(t, "messages.golden", []byte(strings.Join(m.Lines, "\n")+"\n"))
 }
 
-// mostWords of a log message; advice goes into an attribute.
+// mostWords limits the words of a log message; advice goes into an attribute.
 const mostWords = 9
 
 func TestMessagesAreFound(t *testing.T) {

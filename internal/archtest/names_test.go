@@ -20,12 +20,12 @@ import (
 //go:embed names.txt
 var tasks string
 
-// mostNames is how many exported names there may be outside of search and models. It only falls.
+// mostNames limits the exported names outside of search and models. It only decreases.
 const mostNames = 833
 
 var once = sync.OnceValues(func() (*Usage, error) { return Used(context.Background(), root) })
 
-// used returns what is known about this module, read and checked once for all tests.
+// used returns the usage of all names in this module, computed once for all tests.
 func used(t *testing.T) *Usage {
 	t.Helper()
 	testkit.Long(t)

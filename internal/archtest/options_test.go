@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostOptions is how many options an operator can meet. It only falls.
+// mostOptions limits the number of options. It only decreases.
 const mostOptions = 98
 
 func TestOptionsBecomeFewer(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// resumed are the states of the project that a later run takes up, each with the test in its folder, or another one,
-// that has it refuse, or pass over, another source and another destination.
+// resumed has the stored states that a later run resumes from. The named test, in its folder or another one, shows
+// that a state of another source or destination is refused or skipped.
 var resumed = map[string]string{
 	"bufferedsender/deadletter/file.go":        "TestReplayLeavesTheLettersOfOtherIndexesAlone",
 	"bufferedsender/queue/filequeue/log.go":    "TestTheQueueOfAnotherIndexIsRefused",
@@ -30,7 +30,7 @@ var resumed = map[string]string{
 	"samples/checkpointing/loader.go":          "TestACheckpointIsOfOneFileAndOneIndex",
 }
 
-// notResumed are the other files of code that write files, and why these are not positions of anything.
+// notResumed has the other files of code that write files, with the reason why they store no position.
 var notResumed = map[string]string{
 	"bufferedsender/hints/hints.go":                    "keys by the name of their index, whose truth is read before anything is written",
 	"bufferedsender/repair/digesttree/write.go":        "digests of one index, which is looked up before anything is written; a Rebuild replaces them",
@@ -45,7 +45,7 @@ var notResumed = map[string]string{
 	"search/searchtest/snapshot_file.go":               "the emulator's snapshot",
 }
 
-// TestEveryResumeStateNamesWhatItIsOf finds the code that writes files, so that a new state is not forgotten.
+// The test finds all code that writes files, so that new states are covered.
 func TestEveryResumeStateNamesWhatItIsOf(t *testing.T) {
 	tree := os.DirFS(root)
 	writes := map[string]bool{}

@@ -18,7 +18,7 @@ func TestSourceIsEasyToTakeIn(t *testing.T) {
 	}
 }
 
-// mostOwed is how many declarations may be long because nobody has divided them yet. It only falls.
+// mostOwed limits the number of declarations that are longer than allowed. It only decreases.
 const mostOwed = 12
 
 func TestWhatIsOwedOnlyShrinks(t *testing.T) {

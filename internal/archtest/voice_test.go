@@ -14,16 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// oldVoice are the files that had idioms before these were refused. It only shrinks.
+// oldVoice has the files in which idioms are still allowed. It only shrinks.
 //
 //go:embed voice.txt
 var oldVoice string
 
-// mostWordsOfMarkdown of all pages together, those of mutants and licences left out. It only falls.
+// mostWordsOfMarkdown limits the words of all pages, except lists of mutants and licences. It only decreases.
 const mostWordsOfMarkdown = 39_500
 
-// TestSentencesAreReadOnce refuses idioms in new files and in those that have none. With -update it deletes from
-// voice.txt the files that have none any more; it adds none.
+// TestSentencesAreReadOnce refuses idioms, except in the files of voice.txt. With -update it deletes files without
+// idioms from voice.txt; it adds none.
 func TestSentencesAreReadOnce(t *testing.T) {
 	found, err := ReadVoice(os.DirFS(root))
 	require.NoError(t, err)

@@ -40,10 +40,10 @@ func TestEachProblemOfAMessageIsNamed(t *testing.T) {
 	assert.Len(t, problemsOf("Wait"), 2)
 }
 
-// repository is an empty one, and the working directory.
+// repository creates an empty repository and makes it the working directory.
 func repository(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, key := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"} { // of a hook that runs the tests
+	for _, key := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"} { // set by a hook that runs the tests
 		t.Setenv(key, "")
 		require.NoError(t, os.Unsetenv(key))
 	}

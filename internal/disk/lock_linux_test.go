@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A child that another goroutine starts shares all open files from fork to exec, so closing a locked file need not
+// A child started by another goroutine shares all open files between fork and exec, so closing a locked file need not
 // end its lock.
 func TestALockIsReleasedWhileAChildSharesTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
@@ -35,7 +35,7 @@ func TestALockIsReleasedWhileAChildSharesTheFile(t *testing.T) {
 	require.NoError(t, release())
 }
 
-// A cleaner of temporary files removes what nobody has written for long, as a lock.
+// A cleaner of temporary files removes files that are not written for long, such as locks.
 func TestAFolderIsLockedAlsoWithoutTheFileOfItsLock(t *testing.T) {
 	path := t.TempDir()
 	_, release, err := LockFolder(path, "lock")

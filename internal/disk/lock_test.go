@@ -26,8 +26,7 @@ func TestALockHasOneHolderAndNamesIt(t *testing.T) {
 	require.NoError(t, release())
 }
 
-// Systems without locks are not where these tests run, but what stands in for
-// them there is.
+// These tests do not run on systems without file locks, but their substitute can be tested here.
 func TestALockByOwnerSaysWhoHasIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock.owner")
 	release, err := lockByOwner(path)

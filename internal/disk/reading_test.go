@@ -31,7 +31,7 @@ func TestAFileIsReadAnywhereWithinItsSize(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// onlyForward hides that a file can be read at an offset.
+// onlyForward hides ReadAt of a file.
 type onlyForward struct{ fs.FS }
 
 func (o onlyForward) Open(name string) (fs.File, error) {

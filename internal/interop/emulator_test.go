@@ -21,11 +21,10 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// commandLimit is how long one command may take; each needs a few seconds, and a
-// cold cache a minute.
+// commandLimit limits one command; each needs a few seconds, or a minute with a cold cache.
 const commandLimit = 4 * time.Minute
 
-// wanted skips the test unless somebody asked for SDKs to be fetched.
+// wanted skips the test unless the environment allows fetching SDKs.
 func wanted(t *testing.T) {
 	t.Helper()
 	if os.Getenv("AZSEARCH_INTEROP") == "" {
@@ -33,8 +32,8 @@ func wanted(t *testing.T) {
 	}
 }
 
-// missing skips the test, or fails it where AZSEARCH_INTEROP=required, and where
-// npm or pip has got something else than what is locked.
+// missing skips the test. It fails the test if AZSEARCH_INTEROP=required, or if npm or pip installed something other
+// than the locked versions.
 func missing(t *testing.T, format string, args ...any) {
 	t.Helper()
 	what := fmt.Sprintf(format, args...)
@@ -44,7 +43,7 @@ func missing(t *testing.T, format string, args ...any) {
 	t.Skip(what)
 }
 
-// copied returns a temporary folder with what is in the folder name of files.
+// copied returns a temporary folder with a copy of files' folder name.
 func copied(t *testing.T, files fs.FS, name string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,8 +53,8 @@ func copied(t *testing.T, files fs.FS, name string) string {
 	return dir
 }
 
-// allPassed is what the scripts have to print for scenarios, except for those in
-// without, which a version of the SDK has no method for.
+// allPassed is the output of the scripts for scenarios, except those in without, for which a version of the SDK has
+// no method.
 func allPassed(scenarios, without []string) string {
 	var lines strings.Builder
 	for _, name := range scenarios {
@@ -66,7 +65,7 @@ func allPassed(scenarios, without []string) string {
 	return lines.String()
 }
 
-// run is a command in the folder dir, its standard output, and its standard error.
+// run runs a command in the folder dir and returns its standard output and standard error.
 func run(t *testing.T, dir, name string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), commandLimit)
@@ -83,26 +82,25 @@ func run(t *testing.T, dir, name string, args ...string) (stdout, stderr string,
 // buildEmulator returns the path of the command.
 func buildEmulator(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "azsearch.exe") // the ending is needed on Windows and does no harm elsewhere
+	path := filepath.Join(t.TempDir(), "azsearch.exe") // Windows needs the extension; elsewhere it does no harm
 	_, log, err := run(t, ".", "go", "build", "-o", path, "../../cmd/azsearch")
 	require.NoError(t, err, log)
 	return path
 }
 
-// startEmulator runs the command on a free port, with args, until the test ends,
-// and returns its endpoint. If the test has failed by then, its requests are in
-// the log.
+// startEmulator runs the command with args on a free port until the test ends, and returns its endpoint. If the test
+// fails, its requests are logged.
 func startEmulator(t *testing.T, path string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(path, append([]string{"emulator", "-addr", "127.0.0.1:0"}, args...)...)
-	var requests bytes.Buffer // may be read after Wait
+	var requests bytes.Buffer // readable after Wait
 	cmd.Stderr = &requests
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // reports the kill
 		if t.Failed() {
 			t.Logf("the requests to the emulator:\n%s", &requests)
 		}

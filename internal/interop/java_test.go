@@ -17,17 +17,15 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// javaNeeded is the oldest major version of the JDK that compiles the scenarios;
-// the SDK itself would do with 8.
+// javaNeeded is the oldest JDK that compiles the scenarios; the SDK itself needs only 8.
 const javaNeeded = 17
 
-// javaFiles leaves out what Maven or an editor may have left beside the sources.
+// javaFiles excludes files that Maven or an editor may leave next to the sources.
 //
 //go:embed java/pom.xml java/dependencies.sha256 java/faults.json java/src
 var javaFiles embed.FS
 
-// javaScenarios is what the class Run has to print, in this order, for each
-// api-version.
+// javaScenarios is the output of the class Run, in order, for each api-version.
 var javaScenarios = []string{
 	"create, get, list and update a synonym map",
 	"create an index from an annotated class",
@@ -93,13 +91,11 @@ var javaScenarios = []string{
 	"delete an index and a synonym map",
 }
 
-// javaVersions are the api-versions that the SDK knows, the newest first, as far
-// as an index that it builds from a class is valid in them: it always says whether
-// a field is stored.
+// javaVersions are the api-versions of the SDK, newest first, that accept an index built from a class: the SDK always
+// sends whether a field is stored.
 var javaVersions = []string{"2025-09-01", "2024-07-01"}
 
-// TestJavaSDKDrivesTheEmulator needs a JDK and Maven, and a repository or Maven's
-// cache.
+// TestJavaSDKDrivesTheEmulator needs a JDK and Maven, and a repository or Maven's cache.
 func TestJavaSDKDrivesTheEmulator(t *testing.T) {
 	wanted(t)
 	dir := installJava(t)
@@ -116,8 +112,8 @@ func TestJavaSDKDrivesTheEmulator(t *testing.T) {
 	}
 }
 
-// installJava returns a temporary copy of the folder java in which the SDK is
-// installed, in the locked versions, and the scenarios are compiled.
+// installJava returns a temporary copy of the folder java with the locked versions of the SDK installed and the
+// scenarios compiled.
 func installJava(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"java", "javac", "mvn"} {
@@ -147,12 +143,12 @@ func installJava(t *testing.T) string {
 	return dir
 }
 
-// javaClassPath is the SDK, behind the folders.
+// javaClassPath is the class path of the folders and the SDK.
 func javaClassPath(folders ...string) string {
 	return strings.Join(append(folders, filepath.Join("lib", "*")), string(os.PathListSeparator))
 }
 
-// javaChecksums is the contents of the folder lib in the form of sha256sum.
+// javaChecksums returns the checksums of the folder lib in the format of sha256sum.
 func javaChecksums(t *testing.T, lib string) string {
 	t.Helper()
 	files, err := os.ReadDir(lib)

@@ -17,12 +17,12 @@ import (
 // nodeNeeded is the oldest major version of Node.js that the SDK supports.
 const nodeNeeded = 20
 
-// jsFiles leaves out node_modules, which somebody may have beside the scripts.
+// jsFiles excludes node_modules, which may exist next to the scripts.
 //
 //go:embed js/*.mjs js/*.json
 var jsFiles embed.FS
 
-// jsScenarios is what js/run.mjs has to print, in this order, for each version.
+// jsScenarios is the output of js/run.mjs, in order, for each version.
 var jsScenarios = []string{
 	"create, get, list and update a synonym map",
 	"create an index",
@@ -78,14 +78,13 @@ var jsScenarios = []string{
 	"delete an index and a synonym map",
 }
 
-// jsWithout is what a version of the SDK has no method for.
+// jsWithout has the scenarios for which a version of the SDK has no method.
 var jsWithout = map[string][]string{
 	"search-documents-12": {"create, use, change and delete an alias", "create, get, list, update and delete a knowledge source and base"},
 	"search-documents-13": nil,
 }
 
-// TestJavaScriptSDKDrivesTheEmulator needs Node.js and npm, and a registry or
-// npm's cache.
+// TestJavaScriptSDKDrivesTheEmulator needs Node.js and npm, and a registry or npm's cache.
 func TestJavaScriptSDKDrivesTheEmulator(t *testing.T) {
 	wanted(t)
 	dir := installJS(t)
@@ -100,8 +99,7 @@ func TestJavaScriptSDKDrivesTheEmulator(t *testing.T) {
 	}
 }
 
-// installJS returns a temporary copy of the folder js in which the SDK is
-// installed, in the locked versions.
+// installJS returns a temporary copy of the folder js with the locked versions of the SDK installed.
 func installJS(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"node", "npm"} {

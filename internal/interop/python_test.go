@@ -13,18 +13,15 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// pythonNeeded is the oldest minor version of Python 3 that there are locked
-// packages for.
+// pythonNeeded is the oldest minor version of Python 3 for which packages are locked.
 const pythonNeeded = 10
 
-// pythonFiles leaves out what Python and its tools may have left beside the
-// scripts.
+// pythonFiles excludes files that Python and its tools may leave next to the scripts.
 //
 //go:embed python/*.py python/*.txt python/*.json
 var pythonFiles embed.FS
 
-// pythonScenarios is what python/run.py has to print, in this order, for each
-// version.
+// pythonScenarios is the output of python/run.py, in order, for each version.
 var pythonScenarios = []string{
 	"create, get, list and update a synonym map",
 	"keep to match conditions",
@@ -103,7 +100,7 @@ var pythonScenarios = []string{
 var pythonVersions = []struct {
 	name    string
 	tls     bool     // it refuses an endpoint without TLS
-	without []string // what it has no method for, or none that works: see python/quirks.py
+	without []string // scenarios without a working method: see python/quirks.py
 }{
 	{name: "sdk-11", tls: true, without: []string{
 		"upload documents to a service that takes less at once",
@@ -112,11 +109,10 @@ var pythonVersions = []struct {
 		"create, get, list, update and delete a knowledge source and base",
 	}},
 	{name: "sdk-12"},
-	{name: "sdk-12-preview"}, // whose default version is a preview
+	{name: "sdk-12-preview"}, // the default api-version is a preview
 }
 
-// TestPythonSDKDrivesTheEmulator needs Python with venv and pip, and a registry
-// or pip's cache.
+// TestPythonSDKDrivesTheEmulator needs Python with venv and pip, and a registry or pip's cache.
 func TestPythonSDKDrivesTheEmulator(t *testing.T) {
 	wanted(t)
 	dir := copied(t, pythonFiles, "python")
@@ -129,9 +125,8 @@ func TestPythonSDKDrivesTheEmulator(t *testing.T) {
 			if version.tls {
 				certificate := filepath.Join(t.TempDir(), "certificate.pem")
 				args = append(args, "-tls", "-tls-cert-out", certificate)
-				// Not an option of the clients: the buffered sender has a second one inside,
-				// which is not given it. One variable is for the synchronous ones, one for
-				// the others.
+				// A client option would not reach the inner client of the buffered sender. One variable is for the
+				// synchronous clients, the other for the asynchronous ones.
 				t.Setenv("REQUESTS_CA_BUNDLE", certificate)
 				t.Setenv("SSL_CERT_FILE", certificate)
 			}
@@ -143,7 +138,7 @@ func TestPythonSDKDrivesTheEmulator(t *testing.T) {
 	}
 }
 
-// findPython returns the command that is a Python new enough.
+// findPython returns a command for a sufficiently new Python.
 func findPython(t *testing.T) string {
 	t.Helper()
 	found := "python3 is not installed"
@@ -166,8 +161,7 @@ func findPython(t *testing.T) string {
 	return ""
 }
 
-// pythonEnvironment makes a virtual environment in the folder dir and returns the
-// path of its Python.
+// pythonEnvironment creates a virtual environment in the folder dir and returns the path of its Python.
 func pythonEnvironment(t *testing.T, dir string) string {
 	t.Helper()
 	python := findPython(t)
@@ -180,8 +174,7 @@ func pythonEnvironment(t *testing.T, dir string) string {
 	return filepath.Join(dir, "environment", "bin", "python")
 }
 
-// installPython installs what the file in the folder dir locks, in place of
-// another version that is there.
+// installPython installs the packages locked by the file in dir, and replaces other versions.
 func installPython(t *testing.T, python, dir, file string) {
 	t.Helper()
 	out, log, err := run(t, dir, python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input",

@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// formats are those of the owners, with payloads of letters instead of their records.
+// formats are the formats of the packages that use journals, with text payloads instead of their records.
 var formats = map[string]Format{
 	"hints":       {Magic: "azhints\x01", MaxPayload: 1<<20 + 2064, WellFormed: letters},
 	"digest tree": {Magic: "aztlog\x00\x01", MaxPayload: 256<<10 + 1035, WellFormed: letters},
@@ -30,7 +30,7 @@ func eachFormat(t *testing.T, do func(t *testing.T, f Format)) {
 
 func frameOf(payload string) []byte { return append(make([]byte, HeaderSize), payload...) }
 
-// written returns a file with a frame for each payload, and where each of them ends.
+// written returns a file with a frame for each payload, and the end of each frame.
 func written(f Format, payloads ...string) (whole string, ends []int) {
 	b := []byte(f.Magic)
 	for i, p := range payloads {
@@ -131,7 +131,7 @@ func TestZerosAreATornFrameAsLongAsAFrameCanBe(t *testing.T) {
 	})
 }
 
-// Bytes of zeros and ones look like the headers of frames everywhere.
+// Bytes of zeros and ones look like frame headers everywhere.
 func TestASearchThatTakesTooLongIsDamage(t *testing.T) {
 	f := formats["hints"]
 	whole, _ := written(f, "a")
@@ -159,8 +159,8 @@ func TestAReadThatFailsIsAnErrorAndNotATornEnd(t *testing.T) {
 	})
 }
 
-// script begins a file, appends to it, replaces it and appends again. acknowledged are the payloads that were durable
-// when the disk failed, and under way those that were written.
+// script creates a file, appends to it, replaces it and appends again. acknowledged are the payloads that were synced
+// when the disk failed, underWay those being written.
 func script(f Format, d *disktest.Disk) (acknowledged, underWay []string, finished bool) {
 	var file File
 	underWay = []string{"a"}
@@ -265,7 +265,7 @@ func TestAReplacementThatFailsLeavesTheOldFileAndNoOther(t *testing.T) {
 	}
 }
 
-// FuzzReader reads any bytes. What is read is what a writer makes of the same payloads.
+// FuzzReader reads any bytes. Writing the payloads that were read gives the same file content.
 func FuzzReader(f *testing.F) {
 	format := formats["digest tree"]
 	whole, ends := written(format, "a", "bcd", "e")

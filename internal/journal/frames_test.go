@@ -65,7 +65,7 @@ func TestReadingEndsWithTheErrorOfTheOwner(t *testing.T) {
 	require.Equal(t, "ab", got.String())
 }
 
-// The last attempt is a second one if the first fails, and everything is closed whatever happens.
+// If the last attempt fails it is repeated once, and everything is closed in any case.
 func TestTheEndOfALoopIsTriedTwiceAndClosesAll(t *testing.T) {
 	for failures := range 3 {
 		synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// TestTheSuitePassesAndLeavesNothingBehind runs the suite against the emulator, next to an index of
-// somebody else's, and looks for secrets in what it writes.
+// The test runs the suite against the emulator with a foreign index, and searches the output for secrets.
 func TestTheSuitePassesAndLeavesNothingBehind(t *testing.T) {
 	srv := searchtest.NewServer(nil)
 	defer srv.Close()

@@ -87,7 +87,7 @@ func TestMutantsAreTriedOneByOneAlthoughBuiltTogether(t *testing.T) {
 			of("a.go", "\treturn 1\n}\n\nfunc two", "\treturn 3\n}\n\nfunc two", "TestTwo"),
 			of("a.go", "\tn, m := 1, one()\n", "\tn, m := 2, one()\n", "TestTwo"),                                               // assigns to the result
 			of("a.go", "\tn, m := 1, one()\n", "\tn, m := 1, one()\n\tfor n > 0 {\n\t\tn = 1\n\t}\n", "TestTwo"),                // hangs
-			of("a.go", "\tfor i := 0; ; i++ {\n", "\tfor i := 0; ; i++ {\n\t\tif i == 0 {\n\t\t\treturn 0\n\t\t}\n", "TestOne"), // beside a label
+			of("a.go", "\tfor i := 0; ; i++ {\n", "\tfor i := 0; ; i++ {\n\t\tif i == 0 {\n\t\t\treturn 0\n\t\t}\n", "TestOne"), // next to a label
 			of("b.go", "\treturn two() + 1\n", "\treturn two()\n", "TestTwo"),
 		}, 0},
 		"survives": {[]mutant{

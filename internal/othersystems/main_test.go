@@ -38,7 +38,7 @@ func TestMistakesThatOnlyAnotherSystemHasAreFound(t *testing.T) {
 				assert.Equal(t, 1, packages)
 				return
 			}
-			if err != nil { // the go command has found it
+			if err != nil { // reported by the go command
 				assert.ErrorContains(t, err, c.says)
 				return
 			}

@@ -23,12 +23,12 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// owned is a queue that notes what is done to it.
+// owned is a queue that records changes.
 type owned struct {
 	mu     sync.Mutex
 	done   []string
-	called chan struct{} // if it is not nil a change says here that it has begun,
-	going  chan struct{} // and ends with this
+	called chan struct{} // receives when a change begins; nil: not used
+	going  chan struct{} // releases the change
 }
 
 func (o *owned) note(what ...string) (int, error) {
@@ -72,7 +72,7 @@ func (o *owned) Resume(context.Context) error {
 	return err
 }
 
-// serve has a queue served in a directory until the test ends.
+// serve serves a queue in a directory until the test ends.
 func serve(t *testing.T, dir string, q Queue) (stop func() error) {
 	t.Helper()
 	if runtime.GOOS == "windows" {

@@ -29,7 +29,7 @@ func TestFilesAgreeWithTheModel(t *testing.T) {
 	}
 }
 
-// forgets is a queue that acknowledges records of which it does not keep the last one of a long call.
+// forgets is a queue that acknowledges a long call but drops its last record.
 type forgets struct{ Queue }
 
 func (q forgets) Append(ctx context.Context, c queue.Call) (queue.Receipt, error) {
@@ -39,7 +39,7 @@ func (q forgets) Append(ctx context.Context, c queue.Call) (queue.Receipt, error
 	return q.Queue.Append(ctx, c)
 }
 
-// unpauses is a queue that is not paused any more when it is opened again.
+// unpauses is a queue whose pause ends when it is reopened.
 type unpauses struct{ Queue }
 
 func (q unpauses) Close() error {

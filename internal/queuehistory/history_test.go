@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// of is the model's queue, broken by a wrapper.
+// of is the model's queue with a fault added by a wrapper.
 func of(wrap func(*queuelab.ModelQueue) queue.Queue) queuetest.Backend {
 	return queuetest.Backend{Run: queuetest.Bubble(func(_ *testing.T, c queuetest.Config) *queuetest.Harness {
 		return &queuetest.Harness{Queue: wrap(queuelab.NewModelQueue(time.Now, c))}
@@ -26,7 +26,7 @@ func TestTheModelIsLinearizable(t *testing.T) {
 	Check(t, of(func(q *queuelab.ModelQueue) queue.Queue { return q }), Program{Seed: 1})
 }
 
-// chooses chooses in one step and leases in another.
+// chooses chooses keys in one step and leases them in another.
 type chooses struct{ *queuelab.ModelQueue }
 
 func (q chooses) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
@@ -41,7 +41,7 @@ func (q chooses) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, e
 	return q.ModelQueue.Reserve(ctx, want)
 }
 
-// tears makes two calls of one, of which others see the first alone.
+// tears splits a call in two, so that other callers can see only the first part.
 type tears struct{ *queuelab.ModelQueue }
 
 func (q tears) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
@@ -53,7 +53,7 @@ func (q tears) Exchange(ctx context.Context, want queue.Want, ends ...queue.End)
 	return leases, stale, failed, err
 }
 
-// acknowledges answers an Append before it is kept.
+// acknowledges acknowledges an Append before the record is kept.
 type acknowledges struct{ *queuelab.ModelQueue }
 
 func (q acknowledges) Append(ctx context.Context, c queue.Call) (queue.Receipt, error) {
@@ -64,7 +64,7 @@ func (q acknowledges) Append(ctx context.Context, c queue.Call) (queue.Receipt, 
 	return queue.Receipt{}, nil
 }
 
-// One call after the other it is no different: only a history shows it.
+// In sequential calls the fault has no effect; only a concurrent history shows it.
 func TestAnExchangeInTwoStepsPassesSchedules(t *testing.T) {
 	queuelab.Check(t, of(func(q *queuelab.ModelQueue) queue.Queue { return tears{q} }), queuelab.Program{Seed: 1, Schedules: 100})
 }

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// model is the model as a back end with one object, as memqueue.
+// model is the model as a back end with one object, like memqueue.
 func model() queuetest.Backend {
 	return queuetest.Backend{
 		Run: queuetest.Bubble(func(_ *testing.T, c queuetest.Config) *queuetest.Harness {
@@ -21,9 +21,8 @@ func model() queuetest.Backend {
 	}
 }
 
-// stored is the model as a back end whose storage outlives its objects, which several share.
-// Its leases, and its counters, end when it is opened again, as those of a directory with one owner, or not, as
-// those of a server.
+// stored is the model as a back end whose storage is shared by several objects and outlives them. On reopening,
+// leases and counters end (as in a directory with one owner) or stay (as on a server).
 func stored(leasesEnd bool) queuetest.Backend {
 	return queuetest.Backend{
 		Run: queuetest.Bubble(func(_ *testing.T, c queuetest.Config) *queuetest.Harness {
@@ -42,7 +41,7 @@ func stored(leasesEnd bool) queuetest.Backend {
 	}
 }
 
-// The suite is proven on the model, which was written from the same rules.
+// The suite is validated with the model, which implements the same rules.
 func TestTheModelPassesTheSuite(t *testing.T) {
 	t.Run("in memory", func(t *testing.T) { queuetest.Run(t, model()) })
 	testkit.Long(t)
@@ -50,8 +49,8 @@ func TestTheModelPassesTheSuite(t *testing.T) {
 	t.Run("as a server", func(t *testing.T) { queuetest.Run(t, stored(false)) })
 }
 
-// The model beside itself: what is tried is whether the schedules and the comparison are
-// right, and that they hold what is hard.
+// The model is compared with itself. This validates the schedules and the comparison, and that the schedules contain
+// the difficult cases.
 func TestTheModelPassesTheCheck(t *testing.T) {
 	t.Run("in memory", func(t *testing.T) {
 		Check(t, model(), Program{Seed: 1, Schedules: testkit.Cases(300, 1000, 3000)}).AtLeast(t, 0.1)

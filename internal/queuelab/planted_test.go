@@ -12,12 +12,12 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// faulty is the model's queue with a bug, planted before or after the model has done a call.
+// faulty is the model's queue with a bug that runs before or after a call of the model.
 type faulty struct {
 	*ModelQueue
 	append   func(m *Model, call *queue.Call)
 	appended func(m *Model, now time.Time, call *queue.Call)
-	expire   func(m *Model, now time.Time) // before leases are ended
+	expire   func(m *Model, now time.Time) // called before leases expire
 	reserve  func(want *queue.Want)
 	settle   func(m *Model, end *queue.End)
 	settled  func(m *Model, now time.Time, end *queue.End)
@@ -84,8 +84,7 @@ func (f *faulty) Exchange(ctx context.Context, want queue.Want, ends ...queue.En
 	return leases, stale, failed, err
 }
 
-// planted are the bugs. Those that lose or repeat changes, or hand out what somebody holds,
-// are found without a model, too.
+// planted are the bugs. Those that lose or repeat changes, or reserve a leased key, are also found without a model.
 var planted = []struct {
 	name  string
 	alone bool // found without a model
@@ -195,7 +194,7 @@ var planted = []struct {
 	}},
 }
 
-// still is a back end with a clock that only Sleep moves, without a bubble.
+// still is a back end whose clock only Sleep advances, without a bubble.
 func still(open func(now func() time.Time, c queuetest.Config) queue.Queue) queuetest.Backend {
 	return queuetest.Backend{Limited: true, Run: func(t *testing.T, c queuetest.Config, body func(*testing.T, *queuetest.Harness)) {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -229,7 +228,7 @@ func TestPlantedBugsAreFoundWithin500Schedules(t *testing.T) {
 	}
 }
 
-// The schedule of the fault, call by call: reserve; append; a larger reserve; commit.
+// The schedule that shows the fault: reserve, append, a larger reserve, commit.
 func TestThePublishedIckLosesAChange(t *testing.T) {
 	b := still(func(now func() time.Time, c queuetest.Config) queue.Queue { return newIck(NewModelQueue(now, c)) })
 	b.Run(t, queuetest.Config{}, func(t *testing.T, h *queuetest.Harness) {
@@ -270,11 +269,11 @@ func TestThePublishedIckLosesAChange(t *testing.T) {
 	})
 }
 
-// ick is the published algorithm: a producer set and a consumer set, both by score, no token
-// and no lease. Reserve moves keys from one to the other until that has enough, and returns
-// the first ones of it, whoever asks; commit removes them.
+// ick is the published algorithm: a producer set and a consumer set ordered by score, without tokens or leases.
+// Reserve moves keys from one set to the other until that has enough, and returns its first ones to any caller;
+// commit removes them.
 type ick struct {
-	*ModelQueue // for everything that an Ick does not have
+	*ModelQueue // for the methods that an Ick does not have
 	pset, cset  map[string]*scored
 	added       int
 	last        map[queue.ID]queue.Receipt

@@ -11,10 +11,10 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// repository is a module of four packages: b imports a, the test of c imports b, d stands alone.
+// repository is a module of four packages: b imports a, the test of c imports b, and d imports nothing.
 func repository(t *testing.T) (dir string) {
 	t.Helper()
-	for _, key := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"} { // of a hook that runs the tests
+	for _, key := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"} { // set by a hook that runs the tests
 		t.Setenv(key, "")
 		require.NoError(t, os.Unsetenv(key))
 	}

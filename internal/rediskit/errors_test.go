@@ -20,7 +20,7 @@ type said string
 func (s said) Error() string { return string(s) }
 func (s said) RedisError()   {}
 
-// timeout is the time-out of a dial or of a read, as package net has it.
+// timeout is a time-out of a dial or read, as in package net.
 type timeout struct{}
 
 func (timeout) Error() string     { return "i/o timeout" }
@@ -28,7 +28,7 @@ func (timeout) Timeout() bool     { return true }
 func (timeout) Temporary() bool   { return true }
 func (timeout) Is(err error) bool { return err == context.DeadlineExceeded }
 
-// get is the error of a request through a client that is closed afterwards.
+// get returns the error of a request and closes the client.
 func get(t *testing.T, c redis.UniversalClient) error {
 	t.Helper()
 	err := c.Get(t.Context(), "x").Err()
@@ -112,11 +112,11 @@ func TestARefusalIsItsCodeAndTheRest(t *testing.T) {
 	assert.Empty(t, code, "no server said so")
 }
 
-// scripted is a client with errors in place of answers to scripts, one after the other, and then the answer "done".
+// scripted is a client whose scripts return these errors in turn and then "done".
 type scripted struct {
 	redis.UniversalClient
 	errs    []error
-	before  func(left int) // each attempt, if it is given
+	before  func(left int) // called before each attempt; nil: nothing
 	reloads int
 }
 
@@ -193,7 +193,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	assert.False(t, unsure, "nothing was sent")
 }
 
-// The last attempt is cut by the context, and has no reason of its own.
+// The context cut the last attempt, which has no reason of its own.
 func TestAnAttemptThatIsCutSaysWhyThereWasOneBefore(t *testing.T) {
 	refused := said("READONLY You can't write against a read only replica.")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// told is a client of a server that answers INFO and CONFIG with what a test sets.
+// told is a client whose replies to INFO and CONFIG a test sets.
 type told struct {
 	redis.UniversalClient
 	info   string
@@ -69,7 +69,7 @@ func TestWhatAServerLosesIsNamed(t *testing.T) {
 	assert.True(t, (&Server{AOF: "0", SaveRead: true}).KeepsNothing())
 }
 
-// wrapped is a client inside a type of the user.
+// wrapped is a client within a user's type.
 type wrapped struct{ redis.UniversalClient }
 
 func TestClientsThatCannotKeepStateInOnePlaceAreRefused(t *testing.T) {

@@ -52,7 +52,7 @@ func TestTheClockThatSaysLessCounts(t *testing.T) {
 	now := time.Now()
 	l := lasting(10 * time.Second)
 	require.LessOrEqual(t, l.Left(now.Round(0).Add(8*time.Second)), 2*time.Second+time.Millisecond, "the machine has slept: the monotonic clock stood still")
-	set := now.Round(0).Add(time.Hour) // the time was set, which the monotonic clock does not know
+	set := now.Round(0).Add(time.Hour) // the wall clock was set, which does not change the monotonic clock
 	l.Extend(&set)
 	require.LessOrEqual(t, l.Left(now.Add(59*time.Minute)), time.Minute)
 }
@@ -84,11 +84,11 @@ func TestWhatFailsIsTriedAgainLaterEachTime(t *testing.T) {
 	require.True(t, r.At.After(now), "it does not overflow")
 }
 
-// poisoned is a Loader that fails for a key, asked until it is alone.
+// The Loader fails for one key, and is called with fewer keys until the key is alone.
 func TestALoaderIsAskedForHalfOfTheKeysUntilTheOneThatItFailsForIsAlone(t *testing.T) {
 	var l Loads
 	calls := 0
-	for keys := MaxLoad; ; keys = l.Most(math.MaxInt64) { // the key is always one of those that are asked for
+	for keys := MaxLoad; ; keys = l.Most(math.MaxInt64) { // each call includes the key
 		require.Less(t, calls, halvings)
 		calls++
 		require.False(t, l.Failed(keys), "it is the key, and not the Loader")

@@ -9,13 +9,12 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 )
 
-// TestProcessesThatShareAQueueLoseNothing runs random programs of processes that are
-// killed, stopped, closed and replaced; see sendertest.RunQueueModel. "go run
-// ./internal/soak queue" runs more of them.
+// TestProcessesThatShareAQueueLoseNothing runs random programs of processes that are killed, stopped, closed and
+// replaced; see sendertest.RunQueueModel. "go run ./internal/soak queue" runs more of them.
 func TestProcessesThatShareAQueueLoseNothing(t *testing.T) {
 	held := map[string]int{}
 	programs := 60
-	if testing.Short() { // as under the detector
+	if testing.Short() { // as under the race detector
 		programs = 30
 	}
 	for seed := range uint64(programs) {

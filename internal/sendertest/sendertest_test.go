@@ -63,7 +63,7 @@ func TestDeadLettersAreKeptUntilTheyAreToFail(t *testing.T) {
 	assert.Len(t, l.Notes("letters"), 2)
 }
 
-// TestTheModelIsRepeatable: a soak that finds something prints its seed.
+// A soak prints the seed of a failure, so the seed must reproduce the program.
 func TestTheModelIsRepeatable(t *testing.T) {
 	draws := func() []int {
 		rnd := rand.New(rand.NewPCG(7, 0))

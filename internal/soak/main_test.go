@@ -24,8 +24,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// TestMain lets the binary of the tests stand in for the command, whose workers are
-// processes of the same program.
+// TestMain lets the test binary act as the command, whose workers are processes of the same program.
 func TestMain(m *testing.M) {
 	queuefiles.Main()
 	soaks = append(soaks, planted...)
@@ -35,8 +34,7 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// forgetful is a client that says of some requests that they were applied, and
-// sends them to nobody.
+// forgetful is a client that reports some requests as applied without sending them.
 type forgetful struct{ *search.Client }
 
 func (f forgetful) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
@@ -55,7 +53,7 @@ type unclosed struct{ *bytes.Reader }
 
 func (unclosed) Close() error { return nil }
 
-// at makes a round that does something at one seed only.
+// at makes a round that calls do at one seed only.
 func at(seed uint64, do func()) programs {
 	draws := rand.New(rand.NewPCG(seed, 0)).Uint64()
 	return programs{
@@ -83,7 +81,7 @@ var planted = []soak{
 	{"crashing", "a goroutine panics", at(7, func() { go panic("planted"); select {} })},
 	{"hanging", "a loop without end", func() programs {
 		r := at(7, func() {
-			for { //nolint:staticcheck // what is planted: a round that hangs
+			for { //nolint:staticcheck // the planted fault: a round that hangs
 			}
 		})
 		r.limit = time.Second
@@ -104,7 +102,7 @@ func goCommand(args ...string) commands {
 	}}
 }
 
-// run runs the command, and returns all that it wrote and its exit code.
+// run runs the command, and returns its output and exit code.
 func run(t *testing.T, args ...string) (string, int) {
 	var out bytes.Buffer
 	code := command(t.Context(), args, &out, &out)
@@ -158,7 +156,7 @@ func TestACommandThatFailsEndsItAndIsShown(t *testing.T) {
 	assert.NotContains(t, out, "seed 6")
 }
 
-// As the engine has printed them.
+// The lines are output of the fuzzing engine.
 func TestOnlyWhatATargetFailsAtIsAFinding(t *testing.T) {
 	const (
 		deadline = "--- FAIL: FuzzParse (10.02s)\n    context deadline exceeded\nFAIL\n"

@@ -1,7 +1,7 @@
 package spec_test
 
-// renamed are the types of ours that have other names than in the specification. Of literals the
-// members are written or read one by one: their names are strings in package search or models.
+// renamed has the types whose names differ from the specification. Literals are the ones whose members are written or
+// read individually: their names are strings in package search or models.
 var renamed = map[string]string{
 	"AIServices":                                        "knowledge.AIServices",
 	"AIServicesAccountIdentity":                         "skills.AIServicesIdentity",
@@ -222,8 +222,8 @@ var renamed = map[string]string{
 	"WebKnowledgeSourceParams":                            "knowledge.SourceOptions",
 }
 
-// exceptions are models, properties ("X.y"), required properties ("X.y required"),
-// enumerations and values ("X=y") that we do not have in this form, with the reason.
+// exceptions has the models, properties ("X.y"), required properties ("X.y required"), enumerations and values
+// ("X=y") that this module lacks in this form, with the reason.
 var exceptions = map[string]string{
 	"AIFoundryModelCatalogName":                                    "names of models, which come and go without this library",
 	"AzureBlobKnowledgeSource.azureBlobParameters":                 "Source writes the parameters as a member of that name",

@@ -16,13 +16,13 @@ import (
 	"github.com/go-azsearch/azsearch/internal/spec"
 )
 
-// goField is a field of a struct of ours, by its name in JSON.
+// goField is a field of a struct in this module, by its JSON name.
 type goField struct {
 	typ      string
 	omitZero bool
 }
 
-// source holds the declarations of the packages of models.
+// source has the declarations of the packages of models.
 type source struct {
 	structs   map[string]map[string]goField // by "indexers.Indexer"
 	constants map[string]map[string]bool    // values, by package
@@ -35,7 +35,7 @@ func read(t *testing.T) source {
 	s := source{map[string]map[string]goField{}, map[string]map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	embedded := map[string][]string{}
 	for _, folder := range []string{"models", "models/indexers", "models/skills", "models/knowledge", "search"} {
-		packages, err := parser.ParseDir(token.NewFileSet(), "../../"+folder, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0) //nolint:staticcheck // no types are needed
+		packages, err := parser.ParseDir(token.NewFileSet(), "../../"+folder, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0) //nolint:staticcheck // syntax suffices, without types
 		require.NoError(t, err)
 		for name, p := range packages {
 			s.constants[name] = map[string]bool{}

@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// TestNamesOfOrdinaryMembersAreNoSecrets: a printed definition that hides an ordinary member explains nothing.
+// A printed definition must not hide ordinary members.
 func TestNamesOfOrdinaryMembersAreNoSecrets(t *testing.T) {
 	s, err := spec.Load()
 	require.NoError(t, err)
@@ -37,9 +37,9 @@ func TestNamesOfOrdinaryMembersAreNoSecrets(t *testing.T) {
 	require.Greater(t, checked, 500)
 }
 
-// hiddenAnyway are members that the specification does not mark and that are hidden.
+// hiddenAnyway has the members that are hidden although the specification does not mark them as secret.
 var hiddenAnyway = []string{
-	"AnalyzedTokenInfo.token", // Redact knows the object by its startOffset
+	"AnalyzedTokenInfo.token", // Redact recognizes the object by its startOffset
 	"CustomEntityLookupSkill.entitiesDefinitionUri",
 	"McpServerStoredHeadersParameters.headers",
 	"SearchIndexerDataSourceConnection.credentials",

@@ -21,9 +21,8 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// TestNoDefinitionPrintsASecret makes definitions of all versions, the members of previews included,
-// with a secret wherever the specification has one, prints them in every way, and shows what changes
-// when another secret replaces it.
+// The test generates definitions of all versions, including previews, with a secret wherever the specification has
+// one. It prints them in every way, and prints the difference when the secret changes.
 func TestNoDefinitionPrintsASecret(t *testing.T) {
 	m := newMaker(t)
 	m.secret = hidden
@@ -60,7 +59,7 @@ func TestNoDefinitionPrintsASecret(t *testing.T) {
 	require.Greater(t, differences, 2*seeds)
 }
 
-// changesOf returns the changes between two definitions of one kind.
+// changesOf returns the differences between two definitions of one kind.
 func changesOf(t *testing.T, before, after any) (changes search.IndexChanges) {
 	t.Helper()
 	var err error

@@ -75,7 +75,7 @@ func ones(is bool) int {
 	return 0
 }
 
-// has reports whether a property has a field, or is one of the exceptions that have another form.
+// has reports whether a property has a field, or is an exception in another form.
 func (s source) has(model, wire string) bool {
 	target := renamed[model]
 	if target == "" {

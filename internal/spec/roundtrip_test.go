@@ -38,7 +38,7 @@ var roots = map[string]func() any{
 	"KnowledgeBaseRetrievalResponse":    func() any { return new(knowledge.Response) },
 }
 
-// maker makes definitions of all versions together, with members that none has.
+// maker generates definitions with the members of all versions, and with unknown members.
 type maker struct {
 	*spec.Spec
 	*rand.Rand
@@ -117,7 +117,7 @@ func (m maker) value(typ string, depth int) any {
 	switch kind {
 	case "ref":
 		if depth < -3 {
-			return nil // a type that needs itself
+			return nil // a type that requires itself
 		}
 		return m.object(ref, depth)
 	case "enum":
@@ -160,7 +160,7 @@ func (m maker) value(typ string, depth int) any {
 	return map[string]any{m.text(): m.text(), "@odata.type": m.text()}
 }
 
-// carriesSecret reports whether a member is, or may have in it, a credential.
+// carriesSecret reports whether a member is a credential or may contain one.
 func carriesSecret(wire string, p spec.Property) bool {
 	return p.Is("S") || slices.Contains([]string{"uri", "entitiesDefinitionUri", "headers", "httpHeaders"}, wire)
 }
@@ -169,8 +169,8 @@ func (m maker) text() string {
 	return []string{"a", "é\u2028", `"\`, "<b>&", "日本", "{\"a\":1}", "\x00\x1f"}[m.IntN(7)] + fmt.Sprint(m.IntN(1000))
 }
 
-// FuzzDefinitionsSurvive makes a definition of each root from a seed: read and written again it is
-// what it was, to the last member and digit, and nothing that is printed of it holds a secret.
+// FuzzDefinitionsSurvive generates a definition of each root from a seed. Decoding and encoding must not change it,
+// down to the last digit, and its printed forms must not contain a secret.
 func FuzzDefinitionsSurvive(f *testing.F) {
 	for seed := range uint64(testkit.Cases(40, 200, 200)) {
 		f.Add(seed)
@@ -192,7 +192,7 @@ func FuzzDefinitionsSurvive(f *testing.F) {
 	})
 }
 
-// generic decodes JSON to be compared: numbers as they were written.
+// generic decodes JSON for comparison; numbers keep their digits.
 func generic(t *testing.T, text []byte) (v any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -201,8 +201,8 @@ func generic(t *testing.T, text []byte) (v any) {
 	return v
 }
 
-// difference names the first place where got has something else than want. More of it is only what
-// says nothing: a member that is always written.
+// difference returns the first difference between got and want. got may have additional members with empty values,
+// which are always written.
 func difference(at string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -251,7 +251,7 @@ func nothing(v any) bool {
 	return v == nil || v == "" || v == false || v == json.Number("0")
 }
 
-// FuzzDefinitions reads anything as each root: what can be read is written so that it reads the same.
+// FuzzDefinitions decodes any input as each root: what can be decoded survives encoding and decoding.
 func FuzzDefinitions(f *testing.F) {
 	m := newMaker(f)
 	names := slices.Sorted(maps.Keys(roots))

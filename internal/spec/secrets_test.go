@@ -23,8 +23,8 @@ const hidden = "S3CRET"
 
 var azureOpenAI = models.AzureOpenAIParameters{APIKey: hidden}
 
-// secrets are definitions with a secret, each as deep as it can be, by the property that
-// holds it. Those with a space are secrets that the specification does not mark.
+// secrets has definitions with a secret, nested as deeply as possible, by the property with the secret. The
+// specification does not mark the ones with a space.
 var secrets = map[string][]any{
 	"AIServices.apiKey":               {knowledge.Source{Parameters: knowledge.AzureBlob{Ingestion: &knowledge.Ingestion{AIServices: &knowledge.AIServices{APIKey: hidden}}}}},
 	"AIServicesAccountKey.key":        {skills.Skillset{Account: skills.AIServicesKey{Key: hidden}}, skills.AIServicesKey{Key: hidden}},
@@ -73,8 +73,7 @@ func vectorizer(v models.Vectorizer) models.SearchIndex {
 	return models.SearchIndex{VectorSearch: &models.VectorSearch{Vectorizers: []models.Vectorizer{v}}}
 }
 
-// TestSecretsAreNeverPrinted prints and logs each secret of the specification in every
-// way, alone and inside of a definition.
+// The test prints and logs each secret of the specification in every way, alone and within a definition.
 func TestSecretsAreNeverPrinted(t *testing.T) {
 	s, err := spec.Load()
 	require.NoError(t, err)
@@ -91,7 +90,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, string(encoded), hidden, "%s: JSON is for the service", name)
 			var log bytes.Buffer
-			if _, list := v.([]knowledge.Model); !list { // the handler for JSON looks into lists
+			if _, list := v.([]knowledge.Model); !list { // the JSON handler inspects lists
 				slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "v", v)
 			}
 			slog.New(slog.NewTextHandler(&log, nil)).Info("x", "v", v)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stated is an error of a driver of PostgreSQL, coded one of SQLite.
+// stated is an error of a PostgreSQL driver, coded one of SQLite.
 type (
 	stated string
 	coded  int
@@ -53,7 +53,7 @@ func TestWhatTheDatabaseHasUndoneIsTriedAgainForATime(t *testing.T) {
 		also   []Class
 		calls  int
 		lasts  time.Duration
-		passes int // after so many it works, 0: never
+		passes int // succeeds after this many errors, 0: never
 	}{
 		"works":                         {nil, nil, 1, 0, 1},
 		"is undone once":                {stated("40001"), nil, 2, 5 * time.Millisecond, 2},

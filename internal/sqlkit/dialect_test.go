@@ -28,7 +28,7 @@ var databases = map[string]func(t *testing.T) (driver, url string){
 	},
 }
 
-// lacks are the parts that a dialect does without, and why.
+// lacks has the parts that a dialect may lack, with the reason.
 var lacks = map[string]map[string]string{
 	"postgresql": {"MissingHint": "tables of a server do not go away"},
 	"sqlite": {
@@ -129,7 +129,7 @@ func TestErrorsOfADatabaseHaveTheirClass(t *testing.T) {
 	})
 }
 
-// Also of a file that is new, which the first of them makes one with a log.
+// In a new SQLite file the first process also switches to WAL.
 func TestProcessesThatMigrateAtOnceChangeTheTablesOneByOne(t *testing.T) {
 	onAll(t, func(t *testing.T, d *Dialect, open func() *sql.DB) {
 		var all sync.WaitGroup

@@ -13,8 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// compareText asks encoding/json whether a text is JSON, where it is not, and how
-// it is without white space.
+// compareText compares with encoding/json: whether a text is valid, the position of the error, and the compact form.
 func compareText(text []byte) error {
 	var want bytes.Buffer
 	valid := json.Valid(text)
@@ -52,7 +51,7 @@ func compareText(text []byte) error {
 	return nil
 }
 
-// texts have something of everything that JSON has.
+// texts cover all of JSON.
 var texts = []string{
 	`{"a":"b","n":[1,-0,0.5,1e9,1E+09,-12.75e-3,12345678901234567890],"t":true,"f":false,"z":null,"o":{"":{}},"l":[[],[[]]]}`,
 	" { \"a\" : \"b c\" ,\t\"n\" : [ 1 , 2\r\n] ,\n\"o\" : { } , \"l\" : [ ] , \"t\" : true } \n",
@@ -63,8 +62,8 @@ var texts = []string{
 	`{"a":1]`, `[1}`, `{"a":[1}]`, `1 2`, `{} {}`, `"\x"`, `"\u12g4"`, `"\u123`, `"`, `"\`, `tru`, `truf`, `nul `, `falsey`, "[1,\v2]", "\u00a0{}", `{"a"::1}`, `[[[[`, `{"a":{"b":[{`,
 }
 
-// Every text is tried as it is, cut off anywhere, and with any byte of it replaced
-// by, or preceded by, one that means something.
+// Every text is tried complete, truncated at each position, and with each byte replaced by, or preceded by, a
+// significant one.
 func TestTextsAreCheckedAndCompactedAsByEncodingJSON(t *testing.T) {
 	const bytesThatMeanSomething = "\x00 \n\v\"\\/{}[]:,019-+.eEtfnua\x1f\x7f\x80\xe2\xff"
 	tried := 0
@@ -87,8 +86,8 @@ func TestTextsAreCheckedAndCompactedAsByEncodingJSON(t *testing.T) {
 	require.Greater(t, tried, 30_000)
 }
 
-// Eight bytes of a string are looked at at once: wherever its end, an escape or a
-// control character lies, it is found.
+// The scan reads eight bytes at once, and must find the end of a string, an escape or a control character in any
+// position.
 func TestEndOfAStringIsFoundAtAnyPlace(t *testing.T) {
 	for _, within := range []string{"a", "é", "\xff", "\x7f", " ", "\u2028", "\x80"} {
 		for _, special := range []string{`"`, `\"`, `\\`, `\u00e9`, `\x`, "\n", "\x1f", "\x00"} {
@@ -104,8 +103,7 @@ func TestEndOfAStringIsFoundAtAnyPlace(t *testing.T) {
 	}
 }
 
-// Brackets are kept 64 in a word: they match at each depth, and at any number of
-// levels none is forgotten.
+// Brackets are stored 64 in a word: they must match at each depth, across words.
 func TestBracketsMatchAtEveryDepth(t *testing.T) {
 	for _, depth := range []int{1, 63, 64, 65, 127, 128, 129, 200, 1000, 9_999, 10_000, 10_001, 10_064, 20_000} {
 		var open, closed strings.Builder
@@ -153,15 +151,14 @@ func FuzzCompact(f *testing.F) {
 
 const prefix = `{"before":1}<&é,`
 
-// newDst returns a dst that holds the prefix and has room for spare bytes more,
-// which are not zero, so that a reader of old bytes is seen.
+// newDst returns a dst with the prefix and room for spare nonzero bytes, which reveal a reader of stale bytes.
 func newDst(spare int) []byte {
 	dst := bytes.Repeat([]byte{'~'}, len(prefix)+spare)
 	copy(dst, prefix)
 	return dst[:len(prefix)]
 }
 
-// firstDifference returns where two texts begin to differ.
+// firstDifference returns the first position at which two texts differ.
 func firstDifference(a, b []byte) int {
 	n := min(len(a), len(b))
 	for i := range n {

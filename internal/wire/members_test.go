@@ -23,7 +23,7 @@ func FuzzMembersAreThoseOfEncodingJSON(f *testing.F) {
 		})
 		var want map[string]json.RawMessage
 		if json.Unmarshal(b, &want) != nil || want == nil {
-			return // not an object: nothing is promised but to return
+			return // not an object: the call need only return
 		}
 		require.NoError(t, err)
 		require.Len(t, got, len(want))

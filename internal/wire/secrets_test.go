@@ -21,7 +21,7 @@ func TestRedactHidesSecretsAndNothingElse(t *testing.T) {
 		`{"uri":"nonsense"}`:                                   `{"uri":"***"}`,
 		`{"apiKey":{"value":"k"},"URI":"https://h/?k","HTTPHeaders":{"a":7,"b":true},"Key":"k"}`: `{"apiKey":{"value":"***"},"URI":"https://h/***","HTTPHeaders":{"a":"***","b":true},"Key":"***"}`,
 		`{"serverURL":"https://h/?k","authorization":"b"}`:                                       `{"serverURL":"https://h/***","authorization":"***"}`,
-		// Values that are URLs, and keys inside of any text.
+		// Values that are URLs, and keys within text.
 		`{"resourceUri":"https://u:p@h/a?b=c","x":["rediss://h/0#f"],"y":"https://h/a"}`:       `{"resourceUri":"https://***@h/a?***","x":["rediss://h/0?***"],"y":"https://h/a"}`,
 		`{"query":"https://u:p/w@h/","q":"https://h/\u003fcode=k\u0026a"}`:                     `{"query":"https://***","q":"https://h/?***"}`,
 		`{"a":"x;AccountKey=a==;y","b":"see https://u:p@h/x?a=b&sig=k&c=d now","c":"pwd = k"}`: `{"a":"x;AccountKey=***;y","b":"see https://***@h/x?a=b&sig=***&c=d now","c":"pwd = ***"}`,

@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// folders are what each test below must find alike: the fake must refuse what the real one refuses.
+// folders are a real folder and the fake, which must behave alike in each test.
 func folders(t *testing.T) map[string]disk.Folder {
 	real, err := disk.Open(t.TempDir())
 	require.NoError(t, err)

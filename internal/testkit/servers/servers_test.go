@@ -33,7 +33,7 @@ func TestMissingProgramFailsWhereServersAreRequired(t *testing.T) {
 	}
 }
 
-// ending notes how a test would have ended.
+// ending records how a test would have ended.
 type ending struct {
 	testing.TB
 	how string
@@ -111,7 +111,7 @@ func TestKillEndsTheQueriesOfPostgres(t *testing.T) {
 	r := NewPostgres(t)
 	began := time.Now()
 	query := exec.Command(r.Program("psql"), "-X", "-d", r.URL("postgres"), "-c",
-		"DO $$ BEGIN LOOP END LOOP; END $$") // notices nothing by itself
+		"DO $$ BEGIN LOOP END LOOP; END $$") // does not detect a lost client
 	require.NoError(t, query.Start())
 	testkit.Eventually(t, func() bool {
 		return r.SQL(t, "postgres", "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'DO %'") == "1"
@@ -124,7 +124,7 @@ func TestKillEndsTheQueriesOfPostgres(t *testing.T) {
 
 func TestStoppedPostgresAnswersAfterCont(t *testing.T) {
 	r := NewPostgres(t)
-	// One that is connected already has a process of its own, which is not to answer either.
+	// An existing connection has its own server process, which must not reply either.
 	client := exec.Command(r.Program("psql"), "-X", "-q", "-At", "-d", r.URL("postgres"))
 	in, err := client.StdinPipe()
 	require.NoError(t, err)
@@ -200,7 +200,7 @@ func TestPostgresTakesSettings(t *testing.T) {
 	}
 }
 
-// parent is a test process that starts servers, says which, and waits to be killed.
+// parent is a test process that starts servers, prints their process ids, and waits to be killed.
 func parent() {
 	redis, err1 := StartRedis()
 	postgres, err2 := StartPostgres()
@@ -216,7 +216,7 @@ func TestServersDieWithTheirParent(t *testing.T) {
 		t.Skip("only Linux can do this")
 	}
 	Redis(t)
-	Postgres(t) // the test ends here where they are not installed
+	Postgres(t) // ends the test if they are not installed
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), "SERVERS_TEST_PARENT=1")
 	cmd.Stderr = os.Stderr
@@ -246,7 +246,7 @@ func TestServersDieWithTheirParent(t *testing.T) {
 	require.NoFileExists(t, f[3]+"/data/postmaster.pid", "it has not tidied up")
 }
 
-// alive reports whether there is such a process, other than one that nobody has taken note of.
+// alive reports whether the process exists, except as a zombie.
 func alive(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	return err == nil && !strings.Contains(string(stat), ") Z ")
