@@ -17,7 +17,8 @@ import (
 )
 
 // TestTheStableAPIIsWhatItsFilesSay fails for each change of the exported API of a stable package until
-// />go test ./internal/archtest -run Stable -update
+//
+//	go test ./internal/archtest -run Stable -update
 //
 // has written it to .ci/api. The commit also needs a line in CHANGELOG.md.
 func TestTheStableAPIIsWhatItsFilesSay(t *testing.T) {

@@ -382,7 +382,8 @@ func rowsRead(plan map[string]any) float64 {
 }
 
 func TestManyMarksAreDrainedInSQLiteWithoutReadingThemAllForEachChunk(t *testing.T) {
-	ctx := t.Context() // SQLite runs in this process and is slow under the race detector, so there are fewer rows; the plan shows how they are read
+	// SQLite runs in this process and is slow under the race detector: fewer rows, and the plan shows how they are read.
+	ctx := t.Context()
 	db := openDB(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "db")+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_pragma=synchronous(OFF)")
 	s := sqlStore(t, db, SQLite)
 	_, err := db.ExecContext(ctx, s.text(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
