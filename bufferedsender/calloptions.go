@@ -10,7 +10,7 @@ type FlushOptions struct {
 	WholeQueue bool
 }
 
-// IndexDocumentsAndWaitOptions is reserved for future options. See Options.Waiting.
+// IndexDocumentsAndWaitOptions is reserved for options; see Options.Waiting.
 type IndexDocumentsAndWaitOptions struct{}
 
 // IndexSeqOptions configures IndexSeq.

@@ -15,7 +15,7 @@ import (
 // Pause stops all sending until Resume. Requests in flight continue.
 func (s *sender) Pause() { s.publisher.Pause() }
 
-// Resume ends a Pause or a wait after Retry-After. It does not close the breaker.
+// Resume ends a Pause or a wait for Retry-After, but not an open breaker.
 func (s *sender) Resume() {
 	s.publisher.Resume()
 	if s.feed != nil {
@@ -23,9 +23,9 @@ func (s *sender) Resume() {
 	}
 }
 
-// Purge gives up at most `most` waiting actions, or all if most is not positive, as PurgeOldest does, and returns how
-// many it gave up. It returns 0 while the breaker is closed, with FailSoon, and with a Queue. If it is called in a
-// callback, or if a callback still runs when ctx ends, it returns 0 and takes effect later.
+// Purge gives up at most `most` waiting actions (all, unless most > 0) like PurgeOldest, and returns their number. It
+// returns 0 while the breaker is closed, with FailSoon, and with a Queue. Called in a callback, or if a callback still
+// runs when ctx ends, it returns 0 and takes effect later.
 func (s *sender) Purge(ctx context.Context, most int) int {
 	if s.feed != nil {
 		return 0
@@ -41,11 +41,10 @@ type Health struct {
 	Since time.Time
 	// Reason is Err as text, or that the service throttles; otherwise "".
 	Reason string
-	// Err is the reason for not sending: ErrCircuitOpen, ErrPaused or the service's answer. It also names a callback,
-	// DeadLetters, Tap or function of HoldKeys that has blocked the sender for ten seconds, and adding calls that have
-	// waited that long for room held by other senders of the pool. Otherwise it reports that no request was answered for a
-	// quarter of RequestTimeout, or a fault of Options.Queue (queue.Faulty): the queue does not answer or is paused, or the
-	// Loader fails.
+	// Err is the reason for not sending: ErrCircuitOpen, ErrPaused or the service's answer. It also names user code
+	// (callback, DeadLetters, Tap, HoldKeys) that has blocked the sender for ten seconds, and adding calls that have waited
+	// that long for room of other senders in the pool. Otherwise it reports that no request was answered for a quarter of
+	// RequestTimeout, or a fault of Options.Queue (queue.Faulty): it does not answer or is paused, or the Loader fails.
 	Err error
 }
 

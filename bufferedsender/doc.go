@@ -22,25 +22,23 @@
 //
 // # When the service throttles or is unavailable
 //
-// A throttling reply makes the sender wait at least as long as its Retry-After. Throttling alone opens the circuit
-// breaker ([Options.Outage]) only after ten seconds in which nothing passed. Other failures open it after three in a
-// row, or after three within five seconds that are half of the results. While it is open, only single actions are sent
-// as probes and no attempt is used up. The buffer fills, and adding calls wait or follow [Hold].WhenFull. Flush and
-// Close wait until their contexts end: give Close a deadline.
+// A throttling reply makes the sender wait at least as long as its Retry-After. The circuit breaker ([Options.Outage])
+// opens after ten seconds in which everything was throttled, after three other failures in a row, or after three within
+// five seconds that are half of the results. While it is open, only single actions are sent as probes and no attempt is
+// used up. The buffer fills, and adding calls wait or follow [Hold].WhenFull. Flush and Close wait until their contexts
+// end: give Close a deadline.
 //
 // # By need
 //
-//   - To run as a service, with readiness, metrics and a drain on SIGTERM: the example Service, on one page.
-//   - To answer requests: [BufferedSender.IndexDocumentsAndWait].
-//   - To stop reading from upstream during an outage: State.WantsWork() of [Health]. Do not wait for healthy: a breaker
+//   - A service with readiness, metrics and a drain on SIGTERM: the example Service, on one page.
+//   - Request handlers that report results: [BufferedSender.IndexDocumentsAndWait].
+//   - Stop reading from upstream during an outage: State.WantsWork() of [Health]. Do not wait for healthy: a breaker
 //     closes only after a request succeeded.
-//   - To merge waiting actions of one key, so that a backlog needs fewer requests: [Folding].
-//   - To adapt to the capacity of a shared service: package tuning.
-//   - To keep failed actions and send them again: package deadletter.
-//   - To survive a restart: Options.Queue. To empty it and exit: FlushOptions.WholeQueue.
-//   - To commit stream positions: events.LowWatermark.
-//   - To run slow handlers outside the sender's goroutine: events.Async.
-//   - To hand a partition over to another process: [BufferedSender.Withdraw].
-//   - To send documents that are JSON already: [BufferedSender.Raw]. To read a key's truth and write it while no other
-//     action of the key is sent: [RawSender.HoldKeys].
+//   - Merge waiting actions of one key, so that a backlog needs fewer requests: [Folding].
+//   - Adapt to the capacity of a shared service: package tuning. Keep failed actions and send them again: package
+//     deadletter. Commit stream positions: events.LowWatermark. Slow handlers: events.Async.
+//   - Survive a restart: Options.Queue. Empty the queue and exit: FlushOptions.WholeQueue.
+//   - Hand a partition over to another process: [BufferedSender.Withdraw].
+//   - Documents that are JSON already: [BufferedSender.Raw]. Read a key's truth and write it while no other action of the
+//     key is sent: [RawSender.HoldKeys].
 package bufferedsender

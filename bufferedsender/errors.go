@@ -12,14 +12,13 @@ import (
 
 var (
 	// ErrClosed means that the sender was closed before it accepted the action or, in an ActionError, before it sent it.
-	ErrClosed = errors.New("the sender is closed")
+	ErrClosed = errors.New("sender is closed")
 	// ErrBufferFull means that a call that does not wait found no room: TryIndexDocuments, DisableAutoFlush, a callback.
-	ErrBufferFull = errors.New("the buffer is full")
-	// ErrInCallback means that a callback called Flush, Close, IndexDocumentsAndWait or HoldKeys, which would wait for
-	// the callback itself.
+	ErrBufferFull = errors.New("buffer is full")
+	// ErrInCallback means that a callback called Flush, Close, IndexDocumentsAndWait or HoldKeys, which wait for callbacks.
 	ErrInCallback = errors.New("this call would wait for itself: it was made inside a callback")
 	// ErrNoResult means that the reply has no result for the action, or contradictory ones. It may have been applied.
-	ErrNoResult = errors.New("the reply has no result for this document")
+	ErrNoResult = errors.New("reply has no result for this document")
 	// ErrDocumentTooLarge means that a document alone exceeds the size limit of a request.
 	ErrDocumentTooLarge = errors.New("document too large")
 	// ErrCircuitOpen means that the breaker is not closed. It wraps a *breaker.OpenError and the service's answer.
@@ -30,11 +29,10 @@ var (
 	ErrPurged = errors.New("purged to make room")
 	// ErrWithdrawn means that Withdraw, or the end of IndexDocumentsAndWait, took an accepted action back.
 	ErrWithdrawn = models.ErrWithdrawn
-	// ErrNotSent is the error of an events.Batch: it was not sent, because sending was suspended while its ActionSent
-	// handlers ran; its actions wait again.
+	// ErrNotSent is the error of an events.Batch that was suspended during its ActionSent handlers; its actions wait again.
 	ErrNotSent = publisher.ErrNotSent
 	// ErrQueueFull means that Options.Queue is full. A sender with a queue returns it instead of ErrBufferFull.
-	ErrQueueFull = errors.New("the queue is full")
+	ErrQueueFull = errors.New("queue is full")
 	// ErrElsewhere means that another process or an operator has settled the queued action. The outcome is unknown.
 	ErrElsewhere = errors.New("settled elsewhere, outcome unknown")
 	// ErrParked means that the action, or an earlier change of its key, is parked in the queue. It was not applied.
@@ -57,7 +55,6 @@ type AddError struct {
 	// Err is ErrClosed, ErrBufferFull, ErrQueueFull, ErrDocumentTooLarge, *models.EncodeError, *keys.InvalidKeyError, or
 	// the error of the context, an ActionAdded handler or a sequence.
 	Err error
-
 	// Unknown is how many further documents the queue may have kept: ctx ended before its answer. See Continue.
 	Unknown int
 
@@ -114,7 +111,7 @@ func (e *AddError) Unwrap() error { return e.Err }
 // Rejected reports whether the document at position Accepted is the cause.
 func (e *AddError) Rejected() bool { return e.document }
 
-// DocumentTooLargeError has the size of the document and the limit. It wraps ErrDocumentTooLarge.
+// DocumentTooLargeError has size and limit. It wraps ErrDocumentTooLarge.
 type DocumentTooLargeError struct {
 	Size  int // of a request with this document alone, in bytes
 	Limit int // Limits.MaxBatchBytes or, if less, MaxBufferedBytes; in bytes
@@ -138,12 +135,9 @@ type ActionError struct {
 	Message string
 	// Attempts is how often the action was sent, except while the breaker was not closed.
 	Attempts int
-	// Exhausted is true if the failure was retryable but the attempts are used up.
-	Exhausted bool
-	// Unknown is true if the action may have been applied: a request that carried it was cut off.
-	Unknown bool
-	// DeadLetter is true if Options.DeadLetters has kept the action.
-	DeadLetter bool
+	// Exhausted means that the failure was retryable but the attempts are used up. Unknown means that the action may have
+	// been applied: a request that carried it was cut off. DeadLetter means that Options.DeadLetters has kept the action.
+	Exhausted, Unknown, DeadLetter bool
 	// Err is the error of the request, ErrNoResult, ErrClosed, ErrPurged, ErrWithdrawn, ErrElsewhere or ErrParked; nil if
 	// the service refused the document.
 	Err error
@@ -179,15 +173,11 @@ func (e *ActionError) Rejected() bool { return e.Reason.Rejected() }
 type FlushError struct {
 	// Count is the number of failed actions that no earlier Flush has reported.
 	Count int
-	// Unsent and Withdrawn are parts of Count: actions given up by a Close whose context ended meanwhile, and actions
-	// taken back.
-	Unsent    int
-	Withdrawn int
-	// DeadLetters is how many of them Options.DeadLetters has kept.
-	DeadLetters int
-	// Parked counts further keys, not in Count, that no earlier Flush reported: another process or an operator parked a
-	// change of this sender, or the change waits behind a parked one. With WholeQueue it counts all parked keys of the
-	// queue.
+	// Unsent, Withdrawn and DeadLetters are parts of Count: actions given up by a Close whose context ended meanwhile,
+	// actions taken back, and actions that Options.DeadLetters has kept.
+	Unsent, Withdrawn, DeadLetters int
+	// Parked counts further keys that no earlier Flush reported: a change of this sender is parked, or waits behind a
+	// parked one. With WholeQueue it counts all parked keys of the queue.
 	Parked int
 	// Errors holds the first hundred.
 	Errors []*ActionError
@@ -224,14 +214,10 @@ func (e *FlushError) Unwrap() []error { return unwrapAll(e.Errors) }
 
 // CloseError means that not every accepted action is in the index.
 type CloseError struct {
-	// Unsent is how many actions were given up because ctx ended. They were not applied.
-	Unsent int
-	// Unknown is how many were given up but may have been applied: a request that carried them was cut off.
-	Unknown int
-	// Failed is the number of failed actions that no Flush has reported.
-	Failed int
+	// Unsent and Unknown count actions that were given up because ctx ended. Unsent ones were not applied; Unknown ones may
+	// have been: a request that carried them was cut off. Failed counts failed actions that no Flush has reported.
 	// DeadLetters is how many of all these Options.DeadLetters has kept.
-	DeadLetters int
+	Unsent, Unknown, Failed, DeadLetters int
 	// Held wraps ErrCircuitOpen or ErrPaused if sending was suspended when ctx ended; otherwise nil.
 	Held error
 	// Errors holds the first hundred of all these. It is empty if CallbackStuck is true.

@@ -27,7 +27,6 @@ import (
 const (
 	// ServiceMaxBatchActions is the service's limit for actions in one request, according to its error message.
 	ServiceMaxBatchActions = 32000
-
 	// DefaultMaxBatchActions is the largest number that the service's documentation recommends.
 	DefaultMaxBatchActions = 1000
 	// defaultMaxBatchBytes is the documented limit of a request, 16 MB, with the smaller meaning of MB.
@@ -42,7 +41,7 @@ const (
 	maxInFlight = 1024
 )
 
-// Options configures a BufferedSender. nil is valid if T has a key, see Documents.
+// Options configures a BufferedSender. nil means the defaults.
 type Options[T any] struct {
 	// Handlers receive the events of each action.
 	Handlers events.Handlers[T]
@@ -69,10 +68,9 @@ type Options[T any] struct {
 	// Outage is the behavior while the service is unavailable. Defaults to Hold{}: nothing fails, adding calls wait.
 	Outage Outage
 
-	// Queue stores accepted actions durably until they are settled (filequeue, redisqueue). Any number of senders and
-	// processes may share it, and each sends the actions of all; a sender without an indexer only adds. If a process dies,
-	// its keys are sent again after min(12 s, 2 × RequestTimeout); for a key that was in a request, add UnknownWait. The
-	// sender does not close the queue. See DESIGN.md. Defaults to none.
+	// Queue stores accepted actions durably until they are settled (filequeue, redisqueue). Senders and processes that share
+	// it send each other's actions; a sender without an indexer only adds. If a process dies, its keys are sent again after
+	// min(12 s, 2 × RequestTimeout), plus UnknownWait if in a request. The sender does not close it. Defaults to none.
 	Queue queue.Queue
 	// Loader returns an action, or nothing, for each key added by IndexKeys, at most 1000 keys a call. After an error it is
 	// called with fewer keys. A key that fails alone waits for a second to a minute. All calls are on one goroutine.
@@ -80,13 +78,11 @@ type Options[T any] struct {
 	// DeleteMissing deletes documents that the Loader does not return. Without it such a key is parked after ten tries.
 	DeleteMissing bool
 
-	// Share is the sender's member of a pool: its requests take slots, its buffer takes room. Keep MaxInFlight, which then
-	// applies to each class, below the number of slots. With DisableAutoFlush the buffer is limited to the member's floor.
-	// Defaults to none.
+	// Share is the sender's member of a pool: its requests take slots, its buffer takes room (with DisableAutoFlush only the
+	// floor). Keep MaxInFlight, which then applies to each class, below the number of slots. Defaults to none.
 	Share *pool.Member
-	// Class is the class of actions added without models.WithClass. More urgent classes are sent first, but every fourth
-	// request and a quarter of the room are for other classes, and an eighth of the buffer is for Expedited alone. Defaults
-	// to ClassExpedited.
+	// Class is the class of actions without models.WithClass; defaults to ClassExpedited. Urgent classes are sent first, but
+	// every fourth request and a quarter of the room are for others, and an eighth of the buffer is for Expedited alone.
 	Class models.Class
 
 	// Folding merges waiting actions of one key. Defaults to nil: each action is sent.
@@ -103,13 +99,12 @@ type Options[T any] struct {
 	// Logger receives warnings about requests, errors about documents and, at debug level, a line for each request. Keys
 	// are logged at debug level only, documents never. Defaults to slog.Default().
 	Logger *slog.Logger
-	// TracerProvider creates the spans, one for each request. Defaults to OpenTelemetry's global one.
+	// TracerProvider creates a span for each request, MeterProvider the metrics. Default to OpenTelemetry's global ones.
 	TracerProvider trace.TracerProvider
-	// MeterProvider creates the metrics. Defaults to OpenTelemetry's global one.
-	MeterProvider metric.MeterProvider
+	MeterProvider  metric.MeterProvider
 }
 
-// Documents derives keys and JSON from documents. Its functions are called by many goroutines at once.
+// Documents derives keys and JSON from documents, on many goroutines at once.
 type Documents[T any] struct {
 	// Key returns the key of a document. A document whose KeyField differs from it is refused. Defaults to the field with
 	// the struct tag `search:"key"`, then KeyField, then the index definition's key field, fetched on the first add.
@@ -120,23 +115,21 @@ type Documents[T any] struct {
 	Encode func(doc any) ([]byte, error)
 }
 
-// Limits bound requests and buffer. 0 means the default; negative values are refused.
+// Limits bound requests and buffer. 0 is the default; negative is refused.
 type Limits struct {
-	// MinBatchActions bounds waiting: a request is sent as soon as this many actions wait, or after AutoFlushInterval. A
-	// small number makes documents searchable sooner; batches then grow only while the service is slow. Defaults to
-	// MaxBatchActions.
+	// MinBatchActions sends a request when this many actions wait, or after AutoFlushInterval. With a small number documents
+	// are searchable sooner, and batches grow only while the service is slow. Defaults to MaxBatchActions.
 	MinBatchActions int
-	// MaxBatchActions is the most actions in a request. Defaults to 1000; at most 32000.
+	// MaxBatchActions limits the actions in a request. Defaults to 1000; at most 32000.
 	MaxBatchActions int
-	// MaxBatchBytes is the largest request body, in bytes. Defaults to 16,000,000.
+	// MaxBatchBytes limits the request body, in bytes. Defaults to 16,000,000.
 	MaxBatchBytes int
-	// MaxInFlight is the most requests in flight at once. Defaults to 1; at most 1024.
+	// MaxInFlight limits the requests in flight at once. Defaults to 1; at most 1024.
 	MaxInFlight int
 	// MaxBufferedActions bounds unsettled actions. Defaults to the largest of 32768, 4 × MaxBatchActions and
 	// 2 × MaxInFlight × MaxBatchActions.
 	MaxBufferedActions int
-	// MaxBufferedBytes bounds the bytes of unsettled actions; bookkeeping may double them. Defaults to 64 MiB, or 4 batches
-	// if that is more.
+	// MaxBufferedBytes bounds the bytes of unsettled actions; bookkeeping may double them. Defaults to 64 MiB or 4 batches.
 	MaxBufferedBytes int64
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// Outage is the behavior of a sender while the service is unavailable: Hold or FailSoon.
+// Outage is the behavior while the service is unavailable: Hold or FailSoon.
 type Outage interface{ hold() Hold }
 
-// Hold suspends sending while the service is unavailable. No attempts are used.
+// Hold suspends sending during an outage. No attempts are used.
 type Hold struct {
 	// Breaker decides when to stop and when to probe. Share it only among senders of one index. Defaults to a new one.
 	Breaker *breaker.Breaker

@@ -14,9 +14,9 @@ import (
 
 // Indexer is the sender's interface to the service; *search.Client implements it. IndexDocumentsRaw sends body as one
 // request, without retries. Up to MaxInFlight goroutines call it at once. It must return soon after ctx ends; body
-// cannot be read after it has returned. It returns an error that implements retry.StatusError for a status other than
-// 200 and 207, and one that wraps models.ErrMalformedReply for a reply that it cannot parse. Other errors count as a
-// broken connection and are retried unless wrapped by backoff.Permanent.
+// cannot be read afterwards. Its error implements retry.StatusError for a status other than 200 and 207, and wraps
+// models.ErrMalformedReply for a reply that it cannot parse. Other errors count as a broken connection and are retried
+// unless wrapped by backoff.Permanent.
 //
 // Wrappers should pass on the optional methods: KeyFieldName(ctx) (string, error); IndexName() and Endpoint() string;
 // Ping(ctx) error, nil if the service answers for this index. Without Ping, a request that fails alone for ten minutes,
@@ -238,11 +238,11 @@ func (s *sender) Close(ctx context.Context) error {
 
 // Withdraw takes back the accepted actions for which match returns true, so that those of a lost partition do not
 // overwrite the writes of its next owner. Actions not in a request fail with ErrWithdrawn, without a dead letter;
-// Withdraw returns their number. ActionError.Unknown is set on each withdrawn action that may have been applied.
-// Withdraw waits for matching actions in requests; they are not retried. Folded actions are withdrawn together, if
-// match returns true for all. When Withdraw returns, their handlers have run, except for an action that is queued
-// behind an unmatched action of the same key. match runs on the publisher goroutine. In a callback Withdraw returns 0
-// and takes effect afterwards. The Indexer and subscribers of the breaker must not call it.
+// Withdraw returns their number and sets ActionError.Unknown if an action may have been applied. It waits for matching
+// actions in requests, which are not retried. Folded actions are withdrawn together, if match returns true for all.
+// When Withdraw returns, handlers have run, except for actions behind an unmatched one of their key. match runs on the
+// publisher goroutine. In a callback Withdraw returns 0 and takes effect afterwards. The Indexer and subscribers of the
+// breaker must not call it.
 func (s *sender) Withdraw(match func(key string, tag any) bool) int {
 	return s.publisher.Withdraw(func(key string, p *payload) (wanted bool) {
 		s.observer.guard(inWithdraw, func() { wanted = match(key, s.observer.tag(p)) })

@@ -6,18 +6,12 @@ import "time"
 //
 //archtest:long figures for users, each on its own
 type Stats struct {
-	// Accepted counts the actions that adding calls have accepted; with a queue, those reserved from it.
-	Accepted int64
-	// Completed counts the actions that the service has applied.
-	Completed int64
+	// Accepted counts the actions that adding calls have accepted; with a queue, those reserved from it. Completed counts
+	// the actions that the service has applied.
+	Accepted, Completed int64
 	// Failed counts the actions that failed for good. Purged and Withdrawn are parts of Failed: actions given up to make
-	// room, and actions taken back.
-	Failed    int64
-	Purged    int64
-	Withdrawn int64
-	// Unsent counts the actions that Close gave up, not applied or of unknown outcome.
-	Unsent int64
-
+	// room, and actions taken back. Unsent counts the actions that Close gave up, not applied or of unknown outcome.
+	Failed, Purged, Withdrawn, Unsent int64
 	// PendingActions counts accepted actions that are not settled; PendingBytes is their encoded size.
 	PendingActions int
 	PendingBytes   int64
@@ -28,40 +22,25 @@ type Stats struct {
 	BlockedBytes     int64
 	// HeldApart counts pending actions that are set apart because the index refuses a property they have in common.
 	HeldApart int
-
-	// Requests counts started requests; InFlight is how many of them are running.
-	Requests int64
-	InFlight int
-	// BytesSent is the total size of all request bodies.
+	// Requests counts started requests, InFlight those that are running. BytesSent is the total size of all bodies.
+	Requests  int64
+	InFlight  int
 	BytesSent int64
-	// Retries counts repeated sends of actions after a failed attempt.
-	Retries int64
-	// Folded counts actions sent as part of another of their key, Superseded those that a newer version replaced.
-	Folded     int64
-	Superseded int64
-	// Throttled counts results with status 503 for single documents.
-	Throttled int64
-	// Flushes counts calls of Flush and ends of AutoFlushInterval.
-	Flushes int64
-	// Splits counts requests that were refused as a whole and sent again in parts.
-	Splits int64
-	// Pauses counts how often throttling or a broken connection stopped all sending for a while.
-	Pauses int64
-	// BatchBytesLimit is the current size limit of a request: MaxBatchBytes, or less after a 413.
-	BatchBytesLimit int
-	// BatchActionsLimit, InFlightLimit and RequestInterval (between starts) are chosen by Options.Tuning.
-	BatchActionsLimit int
-	InFlightLimit     int
-	RequestInterval   time.Duration
-	// DeadLetters counts the dead letters that Options.DeadLetters took, DeadLetterErrors those that it refused.
-	DeadLetters      int64
-	DeadLetterErrors int64
-	// CallbackPanics counts the panics recovered in handlers.
-	CallbackPanics int64
-
+	// Retries counts repeated sends of actions after a failed attempt, Folded actions sent as part of another of their key,
+	// Superseded those that a newer version replaced, and Throttled results with status 503 for single documents.
+	Retries, Folded, Superseded, Throttled int64
+	// Flushes counts calls of Flush and ends of AutoFlushInterval, Splits requests that were refused as a whole and sent
+	// again in parts, and Pauses the times that throttling or a broken connection stopped all sending for a while.
+	Flushes, Splits, Pauses int64
+	// BatchBytesLimit is the current size limit of a request: MaxBatchBytes, or less after a 413. Options.Tuning chooses
+	// BatchActionsLimit, InFlightLimit and RequestInterval (between starts).
+	BatchBytesLimit, BatchActionsLimit, InFlightLimit int
+	RequestInterval                                   time.Duration
+	// DeadLetters counts the dead letters that Options.DeadLetters took, DeadLetterErrors those that it refused, and
+	// CallbackPanics the panics recovered in handlers.
+	DeadLetters, DeadLetterErrors, CallbackPanics int64
 	// Appended counts actions put into Options.Queue. Kept is the number of keys in it at the last look (periodically,
-	// Flush, Close, reading metrics). Stale counts leases that expired before settlement: other processes send these keys
-	// again.
+	// Flush, Close, reading metrics). Stale counts leases that expired before settlement; their keys are sent again.
 	Appended, Kept, Stale int64
 }
 

@@ -151,8 +151,7 @@ type WaitError struct {
 	Failed, Withdrawn, Unknown int
 	// Errors has one error for each, in the order of the call. Those of Withdrawn and Unknown wrap ErrWithdrawn.
 	Errors []*ActionError
-	// Err is the reason why the call ended early (ctx, ErrClosed, ErrCircuitOpen, ErrPaused) or did not accept all
-	// (*AddError).
+	// Err is why the call ended early (ctx, ErrClosed, ErrCircuitOpen, ErrPaused) or did not accept all (*AddError).
 	Err error
 }
 
@@ -191,13 +190,8 @@ func (e *WaitError) Unwrap() []error {
 // If the index refuses twenty documents in a row for one reason, the call ends with ErrCircuitOpen once three of its
 // own, or all that are left, were refused.
 //
-// An HTTP handler should answer with the first that applies:
-//   - 200: no error
-//   - 422: an *AddError that is Rejected
-//   - 504: WaitError.Unknown > 0
-//   - 503: ErrCircuitOpen, ErrPaused or ErrClosed
-//   - 422: an *ActionError that is Rejected
-//   - 503: any other error
+// An HTTP handler should answer with the first that applies: 200 without an error, 422 if an *AddError is Rejected, 504
+// if WaitError.Unknown > 0, 503 for ErrCircuitOpen, ErrPaused or ErrClosed, 422 if an *ActionError is Rejected, else 503.
 func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], _ *IndexDocumentsAndWaitOptions) ([]models.IndexingResult, error) {
 	ctx = orBackground(ctx)
 	return s.addAndWait(ctx, len(actions), func(ctx context.Context, c *chunk, i int) (string, error) {
