@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNoField is in the chain of a DocumentError if the field is absent or null.
-var ErrNoField = errors.New("the field is absent or null")
+var ErrNoField = errors.New("field is absent or null")
 
 // DocumentError means that a field of a Document does not have the requested type.
 type DocumentError struct {

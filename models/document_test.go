@@ -159,7 +159,7 @@ func TestGetterOfAnotherTypeSaysWhatIsThere(t *testing.T) {
 		"it holds a list":         []any{json.Number("1"), nil},
 		"it holds an object":      map[string]any{},
 		"it holds a complex128":   1i,
-		"the field is absent or ": nil,
+		"field is absent or ": nil,
 	} {
 		d := models.Document{"f": v}
 		for name, err := range map[string]error{

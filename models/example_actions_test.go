@@ -103,5 +103,5 @@ func ExampleKeyField_Get() {
 	fmt.Println(key.Get(models.Document{"title": "Walden"}))
 	// Output:
 	// 1 <nil>
-	//  encode document: field id: the document has no key
+	//  encode document: field id: document has no key
 }

@@ -136,7 +136,7 @@ func ExampleKeyFieldByName() {
 	fmt.Println(err)
 	// Output:
 	// 2 <nil>
-	// encode document: field hotelId: the document has no key
+	// encode document: field hotelId: document has no key
 }
 
 func ExampleDocument() {
@@ -154,7 +154,7 @@ func ExampleDocument() {
 	// Output:
 	// 9007199254740993 <nil>
 	// 2026-01-02 <nil>
-	// field "closed" as Edm.DateTimeOffset: the field is absent or null
+	// field "closed" as Edm.DateTimeOffset: field is absent or null
 }
 
 func ExamplePatch() {

@@ -80,7 +80,7 @@ func FuzzGeographyPoint(f *testing.F) {
 			return
 		}
 		out, err := json.Marshal(p)
-		require.NoError(t, err, "what was read can be written")
+		require.NoError(t, err, "a document that was read can be written")
 		var again models.GeographyPoint
 		require.NoError(t, json.Unmarshal(out, &again))
 		require.Equal(t, p, again)

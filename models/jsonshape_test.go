@@ -56,7 +56,7 @@ func TestGivenTypesFitWhatTheGoTypeWrites(t *testing.T) {
 	for _, f := range fields {
 		types[f.Name] = f.Type
 	}
-	assert.Equal(t, models.DataTypeString, types["bytes"], "what the Go type is, for Check to compare with the index")
+	assert.Equal(t, models.DataTypeString, types["bytes"], "the shape of the Go type, for Check to compare with the index")
 	assert.Equal(t, models.DataTypeString, types["long"])
 	assert.Equal(t, models.Collection(models.DataTypeDateTimeOffset), types["times"])
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNoKey is in the chain of an EncodeError if the key of the document is missing or null.
-var ErrNoKey = errors.New("the document has no key")
+var ErrNoKey = errors.New("document has no key")
 
 // KeyField reads the key of a T. The zero value reads none. It is safe for concurrent use.
 type KeyField[T any] struct {

@@ -205,7 +205,7 @@ func TestKeyIsFoundByItsNameInJSON(t *testing.T) {
 		"any holding raw":           {keyNamed[any]("id", json.RawMessage(` { "id" : "x" } `)), "x"},
 		"own MarshalJSON":           {keyNamed("via", byPointer{"x"}), "x"},
 		"pointer, own MarshalJSON":  {keyNamed("via", &byPointer{"x"}), "x"},
-		"map of a type of its own":  {keyNamed("id", map[hotelID]hotelID{"id": "x"}), "x"},
+		"map of a named type":  {keyNamed("id", map[hotelID]hotelID{"id": "x"}), "x"},
 		"struct behind two pointer": {keyNamed("hotelId", ptr(&hotel{ID: "x"})), "x"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func TestPageSurvivesReadingAndWriting(t *testing.T) {
 	require.NoError(t, err)
 	assert.JSONEq(t, fullPage, string(got))
 	assert.Contains(t, string(got), `"visits":9007199254740993`)
-	assert.Contains(t, string(got), `{"@search.score":0.033,`, "what is about the document comes first")
+	assert.Contains(t, string(got), `{"@search.score":0.033,`, "members about the document come first")
 }
 
 // Absent and null are the same.

@@ -16,7 +16,7 @@ import (
 
 // ErrNotScannable means that the key field of the index is not filterable and sortable, as Scan needs it.
 // DeleteMatching works without that.
-var ErrNotScannable = errors.New("search: the key field is not filterable and sortable")
+var ErrNotScannable = errors.New("search: key field is not filterable and sortable")
 
 // maxPageSize is the largest number of results of a page of the service.
 const maxPageSize = 1000

@@ -9,22 +9,22 @@ import (
 
 var (
 	// ErrClosed means that the File is closed.
-	ErrClosed = errors.New("the dead letters are closed")
+	ErrClosed = errors.New("dead letters are closed")
 	// ErrLocked means that another File, in this or another process, has the directory. Senders of one process share a
 	// File.
-	ErrLocked = errors.New("the dead letters are in use by another File")
+	ErrLocked = errors.New("dead letters are in use by another File")
 	// ErrFull means that FileOptions.MaxTotalBytes is reached. Replay or Discard, or raise it.
-	ErrFull = errors.New("the dead letters are full")
+	ErrFull = errors.New("dead letters are full")
 	// ErrBusy means that another Replay or Discard is running. Only one can run at a time.
 	ErrBusy = errors.New("another Replay or Discard of these dead letters is running")
 
 	// ErrRedacted means that the document of a dead letter was not kept.
-	ErrRedacted = errors.New("the document is redacted")
+	ErrRedacted = errors.New("document is redacted")
 	// ErrNotSelected means that ReplayOptions.Select returned false.
 	ErrNotSelected = errors.New("not selected")
 	// ErrHeld means that an older dead letter of the same key stays. If the newer one were sent first, the older one would
 	// later overwrite it.
-	ErrHeld = errors.New("an older dead letter of this key stays")
+	ErrHeld = errors.New("older dead letter of this key stays")
 )
 
 // RefusedError means that a dead letter was refused again.

@@ -89,7 +89,7 @@ func (e *entry) get() sender {
 }
 
 // ErrClosed means that the fleet is closed.
-var ErrClosed = errors.New("the fleet is closed")
+var ErrClosed = errors.New("fleet is closed")
 
 // New returns a fleet without senders. It makes no request. Its error names every problem of the options.
 func New(service Service, opts *Options) (*Fleet, error) {

@@ -53,9 +53,9 @@ type turns struct {
 var (
 	// ErrShutdown means that the pool was shut down. It is also the cause of the context of work that still runs when
 	// Shutdown gives up waiting.
-	ErrShutdown = errors.New("the pool is shut down")
+	ErrShutdown = errors.New("pool is shut down")
 	// ErrLeft means that the member has left the pool.
-	ErrLeft = errors.New("the member has left the pool")
+	ErrLeft = errors.New("member has left the pool")
 	// ErrFull means that 10 000 calls of Do wait in the class.
 	ErrFull = errors.New("too many wait for a slot")
 )

@@ -49,7 +49,7 @@ func TestAnAreaIsZerosUntilItIsWritten(t *testing.T) {
 	got := make([]byte, 10)
 	_, err = a.ReadAt(got, 0)
 	require.NoError(t, err)
-	assert.Equal(t, "\x00\x00xy\x00\x00\x00\x00\x00\x00", string(got), "what was cut off does not come back")
+	assert.Equal(t, "\x00\x00xy\x00\x00\x00\x00\x00\x00", string(got), "truncated data does not come back")
 	require.NoError(t, a.Close())
 	_, err = d.Reopen("none", 10)
 	require.ErrorIs(t, err, fs.ErrNotExist)

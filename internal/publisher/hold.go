@@ -10,7 +10,7 @@ import (
 )
 
 // ErrReleased means that the Hold was released.
-var ErrReleased = errors.New("the hold was released")
+var ErrReleased = errors.New("hold was released")
 
 // NotHeldError means that a Hold does not have a key.
 type NotHeldError struct{ Key string }

@@ -20,10 +20,10 @@ var (
 	ErrClosed     = errors.New("publisher is closed")
 	ErrFull       = errors.New("buffer is full")
 	ErrInCallback = errors.New("called from inside a callback")
-	ErrNoResult   = errors.New("the reply has no result for this action")
+	ErrNoResult   = errors.New("reply has no result for this action")
 	ErrAbandoned  = errors.New("Close could not wait for the reply")
 	ErrPaused     = errors.New("sending is paused")
-	ErrShut       = errors.New("the circuit is open")
+	ErrShut       = errors.New("circuit is open")
 	ErrPurged     = errors.New("purged")
 )
 

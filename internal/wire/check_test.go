@@ -25,12 +25,12 @@ func compareText(text []byte) error {
 	errors.As(json.Unmarshal(text, &whole), &wrong)
 	switch at, ok := wire.Check(text); {
 	case ok != valid:
-		return fmt.Errorf("valid is %t, and Check says %t at %d", valid, ok, at)
+		return fmt.Errorf("valid is %t, but Check returned %t at %d", valid, ok, at)
 	case ok && at != len(text):
 		return fmt.Errorf("valid, and Check stopped at %d of %d", at, len(text))
 	case ok, at == len(text) && wrong.Offset == int64(at): // it ends too early
 	case int64(at) != wrong.Offset-1:
-		return fmt.Errorf("Check says %d, encoding/json says %d: %w", at, wrong.Offset-1, wrong)
+		return fmt.Errorf("Check returned %d, encoding/json %d: %w", at, wrong.Offset-1, wrong)
 	}
 	for _, spare := range []int{0, 4096} {
 		before := bytes.Clone(text)
@@ -38,11 +38,11 @@ func compareText(text []byte) error {
 		got, ok := wire.Compact(dst, text)
 		switch {
 		case !bytes.Equal(text, before):
-			return fmt.Errorf("Compact has changed what it reads to %s", clip(text, firstDifference(text, before)))
+			return fmt.Errorf("Compact has changed its input to %s", clip(text, firstDifference(text, before)))
 		case ok != valid:
-			return fmt.Errorf("valid is %t, and Compact says %t", valid, ok)
+			return fmt.Errorf("valid is %t, but Compact returned %t", valid, ok)
 		case string(dst) != prefix || !bytes.HasPrefix(got, dst) || !ok && len(got) != len(dst):
-			return fmt.Errorf("Compact has not kept what was there: %s", clip(got, 0))
+			return fmt.Errorf("Compact has not kept the previous content: %s", clip(got, 0))
 		case ok && !bytes.Equal(got[len(dst):], want.Bytes()):
 			at := firstDifference(got[len(dst):], want.Bytes())
 			return fmt.Errorf("at byte %d\nencoding/json: %s\nCompact:       %s", at, clip(want.Bytes(), at), clip(got[len(dst):], at))

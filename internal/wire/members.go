@@ -11,7 +11,7 @@ var (
 	// ErrNotJSON means that a text is not valid JSON.
 	ErrNotJSON = errors.New("not valid JSON")
 	// ErrNotAnObject means that a JSON text is not an object.
-	ErrNotAnObject = errors.New("a document must be a JSON object")
+	ErrNotAnObject = errors.New("document must be a JSON object")
 )
 
 // EachMember calls f with the name (with its quotes) and the value of every top-level member of a JSON object, in

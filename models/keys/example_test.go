@@ -35,5 +35,5 @@ func ExampleDecode() {
 	fmt.Println(err)
 	// Output:
 	// blobs/2026/a b.pdf <nil>
-	// decode document key: the key is a hash
+	// decode document key: key is a hash
 }

@@ -46,10 +46,10 @@ func (e *InvalidKeyError) Error() string {
 }
 
 // ErrHashed is in the error chain of Decode for a key that Hash made, which cannot be reversed.
-var ErrHashed = errors.New("the key is a hash")
+var ErrHashed = errors.New("key is a hash")
 
 // ErrNotEncoded is in the error chain of Decode for a key that starts like a result of Encode but is not one.
-var ErrNotEncoded = errors.New("the key was not made by Encode")
+var ErrNotEncoded = errors.New("key was not made by Encode")
 
 // A plain key never has one of these prefixes, because Encode encodes the strings that start with one of them.
 const (

@@ -26,7 +26,7 @@ type Value struct {
 
 // ErrNotOwner means that the partition is not assigned to the member. Kafka refuses a commit of an old generation the
 // same way.
-var ErrNotOwner = errors.New("the partition is not assigned to this member")
+var ErrNotOwner = errors.New("partition is not assigned to this member")
 
 // Group is the log and the consumer group, in place of Kafka's brokers. It is safe for concurrent use.
 type Group struct {

@@ -161,7 +161,7 @@ var (
 	// ErrChanged means that another process has changed the record.
 	ErrChanged = errors.New("rebuild: another process changed the record")
 	// ErrStale means that keys are no longer marked, or not in this epoch.
-	ErrStale = errors.New("rebuild: the mark is for an earlier record")
+	ErrStale = errors.New("rebuild: mark is for an earlier record")
 	// ErrRunning means that another Run is at work on the same rebuild.
 	ErrRunning = errors.New("rebuild: another Run is at work")
 	// ErrTakenOver means that another Run or Abort has taken over the rebuild. This one has stopped.
@@ -175,10 +175,10 @@ var (
 	ErrTooSlow = errors.New("rebuild: marked documents not copied within a second")
 	// ErrTooFew means that the new index has far fewer documents than the old one, see Options.MinShare. Neither alias nor
 	// writers were moved.
-	ErrTooFew = errors.New("rebuild: the new index has too few documents")
+	ErrTooFew = errors.New("rebuild: new index has too few documents")
 	// ErrClosed means that a rebuild keeps the writers waiting for longer than it should, usually because Run was killed.
 	// Call Run again, or Abort.
-	ErrClosed = errors.New("rebuild: the writers are kept waiting")
+	ErrClosed = errors.New("rebuild: writers are kept waiting")
 	// ErrNothing means that there is nothing to abort, or to drop.
 	ErrNothing = errors.New("rebuild: no rebuild in progress")
 )

@@ -59,7 +59,7 @@ func New() *Disk {
 }
 
 // ErrDisk is an error for Fail to return.
-var ErrDisk = errors.New("the disk has failed")
+var ErrDisk = errors.New("disk has failed")
 
 func (d *Disk) ask(op, name string) error {
 	if d.Fail == nil {

@@ -49,7 +49,7 @@ func TestEmbeddedStructs(t *testing.T) {
 			jvStruct
 		}{Marshaler: jvInt(1)}, `{"Marshaler":{"<json&>":"1"},"S":""}`},
 		{"an error is a field", struct{ error }{errFail}, `{}`},
-		{"IsZero of what is embedded", struct {
+		{"IsZero of an embedded type", struct {
 			F embedsTime `json:",omitzero"`
 		}{}, `{}`},
 		{"itself", embedsSelf{&embedsSelf{nil, 2}, 1}, `{"V":1}`},

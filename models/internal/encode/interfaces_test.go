@@ -53,14 +53,14 @@ func TestInterfaces(t *testing.T) {
 		{"omitzero and a zero in it", struct {
 			F any `json:",omitzero"`
 		}{0}, `{"F":0}`},
-		{"omitzero asks an interface that can tell", struct {
+		{"omitzero calls IsZero of an interface", struct {
 			F, G isZeroer `json:",omitzero"`
 			H    isZeroer `json:",omitzero"`
 		}{zvInt(1), zvInt(2), nil}, `{"G":2}`},
-		{"omitzero and a nil pointer in one that can tell", struct {
+		{"omitzero and a nil pointer in an interface with IsZero", struct {
 			F isZeroer `json:",omitzero"`
 		}{(*zvStruct)(nil)}, `{}`},
-		{"omitzero does not ask what is in an any", struct {
+		{"omitzero does not call IsZero of the value in an any", struct {
 			F any `json:",omitzero"`
 		}{zvInt(1)}, `{"F":1}`},
 	})

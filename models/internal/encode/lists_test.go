@@ -29,7 +29,7 @@ func TestListsAndBytes(t *testing.T) {
 		{"with MarshalText", []tvByte{1}, `["text:1"]`},
 		{"with MarshalText of the pointer", []tpByte{1}, `["text:1"]`},
 		{"such a list that is nil", []tpByte(nil), `null`},
-		{"int8 is no byte", []int8{1}, `[1]`},
+		{"int8 is not byte", []int8{1}, `[1]`},
 		{"a slice of functions that is empty", []func(){}, `[]`},
 		{"a slice of functions that is nil", ([]func())(nil), `null`},
 		{"an array of no functions", [0]func(){}, `[]`},
