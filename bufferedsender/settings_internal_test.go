@@ -37,7 +37,7 @@ func TestNoOptionIsLostOnTheWayToTheSender(t *testing.T) {
 	given, got := reflect.ValueOf(o), reflect.ValueOf(s.Options)
 	for i := range given.NumField() {
 		name := given.Type().Field(i).Name
-		assert.False(t, given.Field(i).IsZero(), "give %s a value here", name)
+		assert.False(t, given.Field(i).IsZero(), "set %s here", name)
 		switch name {
 		case "Documents", "Loader":
 		case "Handlers", "Folding":

@@ -283,12 +283,12 @@ func (s *asyncSchedule) throwAway() {
 	switch {
 	case thrown+running == 0:
 		if err != nil {
-			s.wrong("Close says %v, and there was nothing to do", err)
+			s.wrong("Close returned %v, but there was nothing to do", err)
 		}
 	case !errors.As(err, &lost) || !errors.Is(err, context.Canceled):
 		s.wrong("Close says %v", err)
 	case lost.Discarded != thrown || lost.Running != running || lost.Queued != 0:
-		s.wrong("Close says %v, but %d are thrown away and %d running", err, thrown, running)
+		s.wrong("Close returned %v, but %d are dropped and %d running", err, thrown, running)
 	}
 	for range running {
 		s.end(0, "return")
@@ -296,7 +296,7 @@ func (s *asyncSchedule) throwAway() {
 	}
 	again := s.async.Close(context.Background())
 	if (again != nil) != (thrown > 0) || again != nil && (!errors.As(again, &lost) || lost.Discarded != thrown || lost.Err != nil) {
-		s.wrong("the second Close says %v, and %d were thrown away", again, thrown)
+		s.wrong("the second Close returned %v, and %d were dropped", again, thrown)
 	}
 }
 

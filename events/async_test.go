@@ -342,11 +342,11 @@ func TestClosedDrainsTheQueueThenAsksTheWrappedHandler(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "after 4: mine")
 		require.ErrorIs(t, err, mine)
-		require.EqualError(t, h.Closed(t.Context()), "after 10: mine", "the queue is worked off all the same")
+		require.EqualError(t, h.Closed(t.Context()), "after 10: mine", "the queue is processed anyway")
 
 		h.ActionCompleted(t.Context(), completed("of another sender"))
 		require.NoError(t, async.Flush(t.Context()))
-		require.EqualValues(t, 11, handled.Load(), "Closed closes nothing: another sender may go on")
+		require.EqualValues(t, 11, handled.Load(), "Closed closes nothing: another sender may continue")
 	})
 }
 

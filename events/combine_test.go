@@ -180,7 +180,7 @@ func TestActionAddedStopsAtAPanic(t *testing.T) {
 		}},
 	)
 	assert.PanicsWithValue(t, "a", func() { raisers["ActionAdded"](m, t.Context()) })
-	assert.False(t, called, "the action is refused, so nobody else may hear of it")
+	assert.False(t, called, "the action is refused, so other handlers must not get it")
 }
 
 func TestAPanicDoesNotKeepAnEventFromTheOtherHandlers(t *testing.T) {

@@ -98,7 +98,7 @@ func TestFailedActionHoldsTheMarkUntilSomebodyHasTakenCareOfIt(t *testing.T) {
 		"Skip says no":                   {answer(false), false, false},
 		"Skip panics":                    {func(context.Context, *events.ActionFailed[doc]) bool { panic("disk full") }, false, false},
 		"Skip ends its goroutine":        {func(context.Context, *events.ActionFailed[doc]) bool { runtime.Goexit(); return true }, false, false},
-		"unsent, and Skip says yes":      {answer(true), true, false},
+		"unsent, and Skip returns true":      {answer(true), true, false},
 		"unsent, and there is no Skip":   {nil, true, false},
 		"unsent, and Skip would not end": {func(context.Context, *events.ActionFailed[doc]) bool { select {} }, true, false},
 	} {
@@ -225,7 +225,7 @@ func TestRefusedActionIsAddedAgainAfterForget(t *testing.T) {
 	require.EqualValues(t, 102, markOf(t, &w))
 	require.Equal(t, 2, w.Outstanding(), "no event will ever come")
 
-	require.ErrorIs(t, sender.TryIndexDocuments(actions[3:]...), events.ErrPositionOrder, "the sender refuses what would leave a gap")
+	require.ErrorIs(t, sender.TryIndexDocuments(actions[3:]...), events.ErrPositionOrder, "the sender refuses actions that would leave a gap")
 	require.Equal(t, 2, w.Forget(actions[3].Tag.(message).offset, 1))
 	require.NoError(t, sender.TryIndexDocuments(actions[3:]...))
 	require.EqualValues(t, 102, markOf(t, &w))

@@ -42,9 +42,9 @@ func TestErrorJudgesAReplyByItsStatus(t *testing.T) {
 			"itself":               replyError(r.status),
 			"wrapped":              fmt.Errorf("index hotels: %w", replyError(r.status)),
 			"joined with another":  errors.Join(errors.New("and more"), replyError(r.status)),
-			"beside a dial error":  errors.Join(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, replyError(r.status)),
+			"together with a dial error":  errors.Join(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, replyError(r.status)),
 			"in an url.Error":      &url.Error{Op: "Post", URL: "https://x", Err: replyError(r.status)},
-			"beside a ctx's end":   fmt.Errorf("%w: %w", context.DeadlineExceeded, replyError(r.status)),
+			"together with the end of ctx":   fmt.Errorf("%w: %w", context.DeadlineExceeded, replyError(r.status)),
 			"wrapped, then joined": errors.Join(fmt.Errorf("a: %w", replyError(r.status))),
 		} {
 			decision, status := retry.ForError(err)
@@ -83,7 +83,7 @@ func TestPermanentIsNeverRetriedWhateverItsStatus(t *testing.T) {
 		want   retry.Decision
 		status int
 	}{
-		{"a reason of its own", errors.New("no"), retry.Decision{Unknown: true, NoAnswer: true}, 0},
+		{"a custom cause", errors.New("no"), retry.Decision{Unknown: true, NoAnswer: true}, 0},
 		{"a connection that was cut", &net.OpError{Op: "read", Err: syscall.ECONNRESET}, retry.Decision{Unknown: true, NoAnswer: true}, 0},
 		{"a connection that never was", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, fail, 0},
 		{"429", replyError(429), fail, 429},
@@ -92,7 +92,7 @@ func TestPermanentIsNeverRetriedWhateverItsStatus(t *testing.T) {
 		{"500 may have been applied", replyError(500), retry.Decision{Unknown: true}, 500},
 		{"400 is not cut in halves", replyError(400), fail, 400},
 		{"413 teaches no size", replyError(413), fail, 413},
-		{"403 is as permanent as ever", replyError(403), permanent, 403},
+		{"403 is permanent as usual", replyError(403), permanent, 403},
 		{"an unusable 200", replyError(200), retry.Decision{Unknown: true}, 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestErrorWithoutAReplyIsRetried(t *testing.T) {
 		{"an unknown reason against a certificate", &tls.CertificateVerificationError{Err: errors.New("no")}, false},
 		{"an expired certificate, from a tls.Config that verifies by itself", x509.CertificateInvalidError{Reason: x509.Expired}, false},
 		{"a broken TLS record in the middle", tls.RecordHeaderError{Msg: "received record with version 0 when expecting version 303"}, true},
-		{"a first record that is no TLS", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake", Conn: new(net.TCPConn)}, false},
+		{"a first record that is not TLS", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake", Conn: new(net.TCPConn)}, false},
 		{"a write that failed", &net.OpError{Op: "write", Err: syscall.EPIPE}, true},
 		{"a TLS alert", &net.OpError{Op: "remote error", Err: tls.AlertError(40)}, true},
 		{"the end of the connection", io.ErrUnexpectedEOF, true},

@@ -19,7 +19,7 @@ func TestAForeignReplyIsRetriedWhateverItsStatus(t *testing.T) {
 		decision, got := ForError(fmt.Errorf("wrapped: %w", foreignReply(status)))
 		assert.Equal(t, status, got)
 		if status == 413 {
-			assert.Equal(t, ForRequest(413), decision, "what it says of the size of a batch is believed")
+			assert.Equal(t, ForRequest(413), decision, "its verdict about the size of a batch is accepted")
 			continue
 		}
 		assert.Equal(t, Retry, decision.Verdict, status)
@@ -30,5 +30,5 @@ func TestAForeignReplyIsRetriedWhateverItsStatus(t *testing.T) {
 		}
 	}
 	decision, _ := ForError(backoff.Permanent(foreignReply(400)))
-	assert.Equal(t, Fail, decision.Verdict, "somebody vouches for it")
+	assert.Equal(t, Fail, decision.Verdict, "a header vouches for it")
 }

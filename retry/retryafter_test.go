@@ -78,7 +78,7 @@ func TestRetryAfterPrefersThePreciseForms(t *testing.T) {
 		{"of all three, retry-after-ms", header(seconds, "1", xMS, "2", ms, "3"), 3 * time.Millisecond},
 		{"of two, x-ms-retry-after-ms", header(seconds, "1", xMS, "2"), 2 * time.Millisecond},
 		{"zero is an answer", header(seconds, "1", ms, "0"), 0},
-		{"what cannot be understood is passed over", header(seconds, "1", xMS, "soon", ms, "-3"), time.Second},
+		{"invalid values are skipped", header(seconds, "1", xMS, "soon", ms, "-3"), time.Second},
 		{"one bad, one good", header(xMS, "2", ms, ""), 2 * time.Millisecond},
 		{"a date is not a number of milliseconds", header(ms, "Wed, 29 Jul 2026 12:00:30 GMT", seconds, "4"), 4 * time.Second},
 	} {

@@ -57,8 +57,8 @@ func TestTokensAreForTheCloudOfTheService(t *testing.T) {
 		"cloud public":           {"https://svc.search.azure.us", "", cloud.AzurePublic, public},
 		"cloud China":            {"https://gateway.example", "", cloud.AzureChina, china},
 		"cloud US Government":    {"https://gateway.example", "", cloud.AzureGovernment, government},
-		"cloud of one's own":     {"https://gateway.example", "", cloud.Configuration{ActiveDirectoryAuthorityHost: "https://login.example", Services: map[cloud.ServiceName]cloud.ServiceConfiguration{search.ServiceName: {Audience: "https://search.example"}}}, "https://search.example/.default"},
-		"cloud that says little": {"https://svc.search.azure.cn", "", cloud.Configuration{ActiveDirectoryAuthorityHost: "https://login.example"}, china},
+		"custom cloud":     {"https://gateway.example", "", cloud.Configuration{ActiveDirectoryAuthorityHost: "https://login.example", Services: map[cloud.ServiceName]cloud.ServiceConfiguration{search.ServiceName: {Audience: "https://search.example"}}}, "https://search.example/.default"},
+		"cloud without an audience": {"https://svc.search.azure.cn", "", cloud.Configuration{ActiveDirectoryAuthorityHost: "https://login.example"}, china},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, cred := reply(200, "1"), &tokens{expires: time.Hour}

@@ -191,7 +191,7 @@ func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 		"a skill that is nil": {func(c *chunking, _ *search.Definitions) {
 			c.skillset.Skills = append(c.skillset.Skills, nil)
 		}, search.CheckValue, "skills/#5", "leave it out", true},
-		"a function in small letters": {func(c *chunking, _ *search.Definitions) {
+		"a function in lower case": {func(c *chunking, _ *search.Definitions) {
 			c.indexer.FieldMappings[0].MappingFunction.Name = "base64encode"
 		}, search.CheckValue, "fieldMappings/metadata_storage_path.mappingFunction.name", "use one of base64Decode, base64Encode", true},
 		"a function without a name": {func(c *chunking, _ *search.Definitions) {

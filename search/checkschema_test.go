@@ -96,7 +96,7 @@ func TestCheckComparesATypeWithTheIndex(t *testing.T) {
 		text     string
 	}{
 		"everything fits":          {do: check[everythingThatFits](both, "")},
-		"a pointer to what fits":   {do: check[*everythingThatFits](both, "")},
+		"a pointer to a fitting type":   {do: check[*everythingThatFits](both, "")},
 		"a part, read without key": {do: check[struct{ Text string }](read, ""), problems: []string{"missing field Text"}, text: `the index has "text": names are case-sensitive`},
 		"no key, to read": {do: check[struct {
 			Text string `json:"text"`
@@ -145,7 +145,7 @@ func TestCheckComparesATypeWithTheIndex(t *testing.T) {
 		"a whole number as a fraction, written": {do: check[struct {
 			key
 			Int float64 `json:"int"`
-		}](write, ""), problems: []string{"field type int"}, text: "the index refuses what is written from it"},
+		}](write, ""), problems: []string{"field type int"}, text: "the index refuses its JSON"},
 		"a long number in a short one, read": {do: check[struct {
 			Long int32 `json:"long"`
 		}](read, ""), problems: []string{"field type long"}},
@@ -153,11 +153,11 @@ func TestCheckComparesATypeWithTheIndex(t *testing.T) {
 			key
 			Long int32 `json:"long"`
 		}](write, "")},
-		"a tag that says the type": {do: check[struct {
+		"a tag with the type": {do: check[struct {
 			key
 			Int float64 `json:"int" search:"type=Edm.Int32"`
 		}](both, "")},
-		"a tag that says another type than is written": {do: check[struct {
+		"a tag with another type than the JSON": {do: check[struct {
 			key
 			Long  string  `json:"long" search:"type=Edm.Int64"`
 			Bytes []uint8 `json:"bytes" search:"type=Collection(Edm.SByte)"`

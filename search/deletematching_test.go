@@ -88,7 +88,7 @@ func TestDeleteMatchingDeletesWhatBeginsToMatch(t *testing.T) {
 		deleted, err := search.DeleteMatching(ctx, client, "id", search.Eq("source", "a.pdf"))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "1 of the 4 documents that were deleted still match, written again or shown late")
-		assert.Equal(t, []string{"00000", "00001", "soon", "late"}, deleted, "what was written again is not deleted again")
+		assert.Equal(t, []string{"00000", "00001", "soon", "late"}, deleted, "a rewritten document is not deleted again")
 	})
 }
 

@@ -398,7 +398,7 @@ func TestAnUpdateKeepsPermissionFilters(t *testing.T) {
 		require.NoError(t, err)
 		shown++
 	}
-	assert.Equal(t, 3, shown, "what is open to all")
+	assert.Equal(t, 3, shown, "public documents")
 }
 
 // Members of newer versions survive an update, in each representation of the definition.

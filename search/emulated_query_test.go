@@ -59,7 +59,7 @@ func TestFilterFindsWhatItsTextSays(t *testing.T) {
 		"none of no list":             {search.In[string]("text"), "false", ""},
 		"an element of no list":       {search.Any("texts", "x", search.In[string]("x")), "false", ""},
 		"all elements of no list":     {search.All("texts", "x", search.In[string]("x")), "not texts/any()", "3 4"},
-		"elements, whatever they are": {search.Any("texts", "x", search.Not(search.Or())), "texts/any()", "1 2"},
+		"elements of any value": {search.Any("texts", "x", search.Not(search.Or())), "texts/any()", "1 2"},
 		"everything":                  {search.Not(search.Or()), "true", "1 2 3 4"},
 		"one of no groups, or public": {search.Or(search.Any("texts", "x", search.In[string]("x")), search.IsTrue("flag")), "flag", "1"},
 		"numbers of a list":           {search.In("int", 1, 3, 5), "int eq 1 or int eq 3 or int eq 5", "1 3"},
@@ -71,7 +71,7 @@ func TestFilterFindsWhatItsTextSays(t *testing.T) {
 		"the least integer":           {search.Le("long", int64(math.MinInt64)), "long le -9223372036854775808", "3"},
 		"a fraction":                  {search.Eq("double", 0.1), "double eq 0.1", "1"},
 		"infinity":                    {search.Eq("double", math.Inf(1)), "double eq INF", "2"},
-		"what is not a number":        {search.Eq("double", math.NaN()), "double eq NaN", ""},
+		"not a number":        {search.Eq("double", math.NaN()), "double eq NaN", ""},
 		"all that is not no number":   {search.Ne("double", math.NaN()), "double ne NaN", "1 2 3 4"},
 		"a time":                      {search.Eq("time", leap), "time eq 2020-02-29T23:59:59.999Z", "1"},
 		"a time of another zone":      {search.Eq("time", berlin), "time eq 2020-03-01T00:59:59.999+01:00", "1"},
@@ -153,7 +153,7 @@ func TestFilterHoldsTenThousandValues(t *testing.T) {
 
 	_, err = found(t, client, "", &search.SearchOptions{Filter: search.In("int", numbers...)})
 	var e *search.Error
-	require.ErrorAs(t, err, &e, "what is not text is compared one by one, which is too much")
+	require.ErrorAs(t, err, &e, "values other than text are compared one by one, which is too many")
 	assert.Equal(t, 400, e.StatusCode)
 }
 

@@ -34,7 +34,7 @@ func TestFacetsHaveTheTypesOfTheirFields(t *testing.T) {
 
 	text, err := models.ValueFacets[string](page.Facets["text"])
 	require.NoError(t, err)
-	assert.Equal(t, []models.ValueFacet[string]{{Value: "a,b", Count: 2}, {Value: "it's", Count: 1}}, text, "null is no value")
+	assert.Equal(t, []models.ValueFacet[string]{{Value: "a,b", Count: 2}, {Value: "it's", Count: 1}}, text, "null is not a value")
 	texts, err := models.ValueFacets[string](page.Facets["texts"])
 	require.NoError(t, err)
 	assert.Equal(t, []models.ValueFacet[string]{{Value: "x", Count: 2}, {Value: "y", Count: 1}}, texts, "documents are counted, not elements")
@@ -111,7 +111,7 @@ func TestScoresDecideTheOrder(t *testing.T) {
 		"a word in one field":          {"museum", search.SearchOptions{SearchFields: []string{"text"}}, "2"},
 		"a phrase":                     {`"old harbour"`, search.SearchOptions{}, "2"},
 		"a beginning":                  {"muse*", search.SearchOptions{}, "2"},
-		"a word that must not be":      {"harbour -museum", search.SearchOptions{SearchMode: models.SearchModeAll}, "1"},
+		"an excluded word":      {"harbour -museum", search.SearchOptions{SearchMode: models.SearchModeAll}, "1"},
 		"a wrong letter":               {"lodge~ OR texts:sauma~1", search.SearchOptions{QueryType: models.QueryTypeFull}, "3"},
 		"words near each other":        {`"harbour hotel"~3`, search.SearchOptions{QueryType: models.QueryTypeFull}, "1"},
 		"a word that counts more":      {"lodge^20 harbour", search.SearchOptions{QueryType: models.QueryTypeFull, Top: to.Ptr(1)}, "3"},
@@ -199,7 +199,7 @@ func TestHybridQueryFusesTextAndVectors(t *testing.T) {
 	assert.Equal(t, "23", ids, "by the text 2, by the vector 3 2")
 	assert.InDeltaSlice(t, []float64{first + second, first}, scores, 1e-6)
 	ids, scores = query(0, search.Ne("id", "1"), models.VectorFilterModePostFilter)
-	assert.Equal(t, "23", ids, "by the text 2, by the vector what is left of 1 3")
+	assert.Equal(t, "23", ids, "by text 2, by vector the rest of 1 3")
 	assert.Less(t, scores[0], first+second)
 }
 
@@ -215,7 +215,7 @@ func TestSuggestionsAreForWhatIsTyped(t *testing.T) {
 		"an element":           {"roo", search.SuggestOptions{}, "1: roof pool"},
 		"tags":                 {"mount", search.SuggestOptions{HighlightPreTag: "<b>", HighlightPostTag: "</b>"}, "3: <b>Mountain</b> lodge"},
 		"a wrong letter":       {"moumtain", search.SuggestOptions{}, ""},
-		"a wrong letter, seen": {"moumtain", search.SuggestOptions{Fuzzy: true}, "3: Mountain lodge"},
+		"a detected typo": {"moumtain", search.SuggestOptions{Fuzzy: true}, "3: Mountain lodge"},
 		"a filter":             {"har", search.SuggestOptions{Filter: search.Eq("id", "3")}, "3: harsh weather"},
 		"one field":            {"har", search.SuggestOptions{SearchFields: []string{"text"}, OrderBy: []string{"id desc"}, Top: 1}, "2: Hotel in the old harbour, close to the harbour museum"},
 	} {

@@ -186,7 +186,7 @@ func TestScanGetsPastWhereSearchEnds(t *testing.T) {
 		}
 	}
 	var e *search.Error
-	require.ErrorAs(t, failed, &e, "a search says where it ends, and does not just stop")
+	require.ErrorAs(t, failed, &e, "a search reports its limit instead of just stopping")
 	assert.Contains(t, e.Message, "$skip")
 	assert.GreaterOrEqual(t, n, 100_000)
 }

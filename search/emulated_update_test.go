@@ -113,7 +113,7 @@ func TestUpdateThatNeverGetsThroughSaysSo(t *testing.T) {
 	index, err := indexes.GetIndex(t.Context(), "hotels", nil)
 	require.NoError(t, err)
 	assert.EqualValues(t, writers-1, lost.Load())
-	assert.Len(t, index.Description, 1, "that of the one who got through")
+	assert.Len(t, index.Description, 1, "that of the successful writer")
 }
 
 // The pipeline's retry fails with 412 because the update itself changed the ETag. The update must detect this.

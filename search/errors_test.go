@@ -95,7 +95,7 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 			`the service answered 413 Request Entity Too Large and did not say why (IndexDocuments of index "hotels": HTTP 413` + id + `: send fewer documents in one request, or use a bufferedsender, which splits its batches`, nil},
 		"400 with line ends and byte order mark": {raw, 400, "\ufeff" + `{"error":{"code":"","message":"The request is invalid. Details: actions : 0: Document key cannot be missing or empty.\r\n"}}`,
 			`The request is invalid. Details: actions : 0: Document key cannot be missing or empty. (IndexDocuments of index "hotels": HTTP 400` + id, nil},
-		"400 with a detail that says it again": {raw, 400, `{"error":{"code":"","message":"The request is invalid. Details: actions : 0: No key.","details":[{"code":"MissingKeyField","message":"0: No key. Parameters: actions"}]}}`,
+		"400 with a detail that repeats it": {raw, 400, `{"error":{"code":"","message":"The request is invalid. Details: actions : 0: No key.","details":[{"code":"MissingKeyField","message":"0: No key. Parameters: actions"}]}}`,
 			`The request is invalid. Details: actions : 0: No key. (IndexDocuments of index "hotels": HTTP 400` + id, nil},
 		"400 with details": {update, 400, `{"error":{"code":"OperationNotAllowed","message":"The request is invalid.","details":[{"code":"CannotChangeExistingField","message":"Existing field 'x' cannot be changed.","target":"x"},{"code":"Same","message":"The request is invalid."},7]}}`,
 			`The request is invalid. Existing field 'x' cannot be changed. (CreateOrUpdateIndex of index "hotels": HTTP 400 OperationNotAllowed` + id, nil},
@@ -202,7 +202,7 @@ func TestRetryAfterReachesTheCaller(t *testing.T) {
 		"none":                {"X-Other", "1", 0, false},
 		"not understandable":  {"Retry-After", "soon", 0, false},
 		"zero is an answer":   {"Retry-After", "0", 0, true},
-		"negative is no wish": {"Retry-After", "-1", 0, false},
+		"negative is not a setting": {"Retry-After", "-1", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := newClient(t, reply(503, "", c.header, c.value)).IndexDocumentsRaw(t.Context(), newBody("x"))
@@ -225,7 +225,7 @@ func TestErrorsKeepNoSecretsAndNoDocuments(t *testing.T) {
 	var azure *azcore.ResponseError
 	require.ErrorAs(t, err, &azure)
 	req := azure.RawResponse.Request
-	require.NotNil(t, req, "what was asked is worth knowing")
+	require.NotNil(t, req, "the request is worth knowing")
 	assert.Nil(t, req.Body)
 	assert.Nil(t, req.GetBody)
 	var dump bytes.Buffer

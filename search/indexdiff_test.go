@@ -104,7 +104,7 @@ var diffCases = []diffCase{
 		x.Semantic.Configurations[0].RankingOrder = models.RankingOrderBoostedRerankerScore
 		x.AdditionalProperties = map[string]json.RawMessage{"defaultScoringProfile": json.RawMessage("null")}
 	}, nil},
-	{"the defaults of what is about the whole index", func(x *models.SearchIndex) {
+	{"the defaults of index settings", func(x *models.SearchIndex) {
 		x.Similarity = &models.Similarity{Type: models.SimilarityBM25, K1: new(1.2), B: new(0.75)}
 		x.CORSOptions.MaxAgeInSeconds = new(int64(300))
 	}, nil},
@@ -123,7 +123,7 @@ var diffCases = []diffCase{
 	{"a new vector that is not stored", func(x *models.SearchIndex) {
 		x.Fields = append(x.Fields, models.SearchField{Name: "w", Type: models.Collection(models.DataTypeSingle), Searchable: new(true), Retrievable: new(false), Stored: new(false), Dimensions: new(3), VectorSearchProfile: "fast"})
 	}, []string{"fields/w" + rebuild}},
-	{"no field any more", func(x *models.SearchIndex) {
+	{"no field left", func(x *models.SearchIndex) {
 		x.Fields = slices.DeleteFunc(x.Fields, func(f models.SearchField) bool { return f.Name == "place" })
 	}, []string{"fields/place" + rebuild}},
 	{"another name", func(x *models.SearchIndex) { diffField(x, "place").Name = "spot" }, []string{"fields/place" + rebuild, "fields/spot" + inPlace}},
@@ -212,7 +212,7 @@ var diffCases = []diffCase{
 	}, []string{"similarity.k1" + downtime}},
 	{"another similarity", func(x *models.SearchIndex) { x.Similarity = &models.Similarity{Type: models.SimilarityClassic} }, []string{"similarity.@odata.type" + rebuild}},
 
-	{"a key of one's own", func(x *models.SearchIndex) {
+	{"a customer-managed key", func(x *models.SearchIndex) {
 		x.EncryptionKey = &models.EncryptionKey{KeyVaultURI: "https://v.vault.azure.net", KeyVaultKeyName: "k", KeyVaultKeyVersion: "1"}
 	}, []string{"encryptionKey" + rebuild}},
 
@@ -222,12 +222,12 @@ var diffCases = []diffCase{
 		v.Profiles = append(v.Profiles, models.VectorSearchProfile{Name: "p", Algorithm: "a", Compression: "c"})
 		v.Compressions = append(v.Compressions, models.VectorCompression{Name: "c", Kind: models.VectorCompressionBinaryQuantization})
 	}, []string{"vectorSearch.algorithms/a" + inPlace, "vectorSearch.compressions/c" + inPlace, "vectorSearch.profiles/p" + inPlace}},
-	{"what no field uses in vector search", func(x *models.SearchIndex) {
+	{"unused parts of vector search", func(x *models.SearchIndex) {
 		v := x.VectorSearch
 		v.Algorithms[1].ExhaustiveKNN = &models.ExhaustiveKNNParameters{Metric: models.VectorMetricEuclidean}
 		v.Vectorizers = nil
 	}, []string{"vectorSearch.algorithms/flat.exhaustiveKnnParameters.metric" + inPlace, "vectorSearch.vectorizers/ada" + inPlace}},
-	{"what queries need of vector search", func(x *models.SearchIndex) {
+	{"parts of vector search that queries need", func(x *models.SearchIndex) {
 		v := x.VectorSearch
 		v.Algorithms[0].HNSW = &models.HNSWParameters{EfSearch: new(700)}
 		v.Compressions[0].Rescoring = &models.RescoringOptions{DefaultOversampling: new(3.0)}

@@ -81,7 +81,7 @@ func TestIndexersSkillsetsAndKnowledgeLiveInTheEmulator(t *testing.T) {
 	assert.Equal(t, []string{"reports"}, names)
 	require.NoError(t, c.ResetIndexer(ctx, "reports", nil))
 	_, err = c.WaitForIndexer(ctx, "reports", &search.WaitForIndexerOptions{MaxPause: 100 * time.Millisecond})
-	require.Error(t, err, "the emulator runs none, and says so instead of having everybody wait")
+	require.Error(t, err, "the emulator runs no indexers, and reports that instead of letting callers wait")
 	_, err = c.GetIndexerStatus(ctx, "reports", nil)
 	require.NoError(t, err)
 

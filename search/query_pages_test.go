@@ -59,7 +59,7 @@ func TestSearchReadsAllPages(t *testing.T) {
 		assert.Equal(t, testKey, req.Header.Get("api-key"))
 	}
 	assert.JSONEq(t, `{"search":"pool","orderby":"hotelId"}`, w.bodies[0])
-	assert.Equal(t, second, w.bodies[1], "what the service gives is sent as it is")
+	assert.Equal(t, second, w.bodies[1], "the service's parameters are sent unchanged")
 }
 
 func TestSearchStopsWhereItsReaderDoes(t *testing.T) {
@@ -131,7 +131,7 @@ func TestPagesGoSomewhere(t *testing.T) {
 		requests   int
 	}{
 		"the request itself":        {[]string{`{"search":"pool"}`}, 1},
-		"the request, written anew": {[]string{` { "orderby":"a", "search":"\u0070ool" } `}, 1},
+		"the request, encoded differently": {[]string{` { "orderby":"a", "search":"\u0070ool" } `}, 1},
 		"the page itself":           {[]string{`{"search":"pool","skip":50}`, `{"skip":50,"search":"pool"}`}, 2},
 		"the one before":            {[]string{`{"skip":50}`, `{"skip":100}`, `{"skip":50}`}, 3},
 		"numbers with all digits":   {[]string{`{"skip":9007199254740992}`, `{"skip":9007199254740993}`, `{"skip":9007199254740993}`}, 3},
@@ -150,7 +150,7 @@ func TestPagesGoSomewhere(t *testing.T) {
 			require.ErrorIs(t, err, models.ErrMalformedReply)
 			require.ErrorContains(t, err, "its pages go round in a circle (request id 11111111-")
 			assert.Len(t, w.requests, c.requests)
-			assert.Len(t, ids, c.requests, "what was there is returned")
+			assert.Len(t, ids, c.requests, "the results so far are returned")
 		})
 	}
 }

@@ -26,7 +26,7 @@ func sent(t *testing.T, version, text string, opts *search.SearchOptions) (body 
 	require.NoError(t, err)
 	_, err = search.NewSearchPager[models.Document](client, text, opts).NextPage(t.Context())
 	if err != nil {
-		require.Empty(t, w.requests, "what is wrong is found before anything is sent")
+		require.Empty(t, w.requests, "errors are found before anything is sent")
 		return "", err
 	}
 	require.Len(t, w.requests, 1)

@@ -181,7 +181,7 @@ func TestAttemptsDoNotReadEachOthersBody(t *testing.T) {
 		_, late := req.Body.Read(make([]byte, 1))
 		assert.ErrorContains(t, late, "taken back")
 		whole, _ := io.ReadAll(again)
-		assert.Equal(t, sent, string(whole), "net/http repeats requests by itself, too")
+		assert.Equal(t, sent, string(whole), "net/http repeats requests automatically, too")
 		return response(200, okOne), err
 	})
 	_, err := search.UploadDocuments(t.Context(), newClient(t, transport), []hotel{{ID: "1"}}, nil)

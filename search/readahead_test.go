@@ -77,7 +77,7 @@ func TestScanThatReadsAheadAsksAgain(t *testing.T) {
 		got, err = scanKeys(t, newClient(t, s), opts)
 		require.ErrorContains(t, err, "403")
 		assert.Equal(t, want[:len(got)], got)
-		assert.Len(t, got, 20, "what has come before is returned")
+		assert.Len(t, got, 20, "earlier pages are returned")
 		assert.NotContains(t, err.Error(), "first page")
 	})
 }
@@ -108,7 +108,7 @@ func TestScanThatReadsAheadGoesOnWhereKeysCome(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, strictly(got))
 		assert.Subset(t, got, want)
-		assert.Greater(t, int(requests.Load()), len(got)/10+1+3+5, "pages that did not fit, beside those behind the end")
+		assert.Greater(t, int(requests.Load()), len(got)/10+1+3+5, "pages that did not fit, in addition to those after the end")
 	})
 }
 
@@ -154,7 +154,7 @@ func TestScanThatIsLeftLeavesNothing(t *testing.T) {
 			}
 		}
 		assert.Zero(t, under.Load(), "requests under way")
-		assert.Less(t, time.Since(began), 4*50*time.Millisecond, "it does not wait for pages that nobody wants")
+		assert.Less(t, time.Since(began), 4*50*time.Millisecond, "it does not wait for unneeded pages")
 		asked := s.asked
 		time.Sleep(time.Minute)
 		assert.Equal(t, asked, s.asked)

@@ -59,7 +59,7 @@ func TestAReplyFromElsewhereConfirmsNothing(t *testing.T) {
 		"a redirect of a client inside of a client": {&http.Client{Transport: doer{func(req *http.Request) (*http.Response, error) {
 			return inner.Do(anew(req, req.Method, req.URL.String()))
 		}}}, "got the reply to a redirect (HTTP 302) to " + e.URL + ", want one of " + endpoint.URL + fix + replace},
-		"a redirect that nobody sees": {doer{func(req *http.Request) (*http.Response, error) {
+		"an undetected redirect": {doer{func(req *http.Request) (*http.Response, error) {
 			return inner.Do(anew(req, http.MethodGet, e.URL))
 		}}, "got the reply to GET " + e.URL + ", want one to POST " + endpoint.URL + "; make ClientOptions.Transport send to the endpoint, or give that as the endpoint which it sends to" + replace},
 		"another method": {doer{func(req *http.Request) (*http.Response, error) {

@@ -109,7 +109,7 @@ func followers(t testing.TB) (direct, wrapped map[string]policy.Transporter) {
 				inner.RequestURI = ""
 				return plain.Do(inner)
 			}}},
-			"a follower of its own": doer{func(req *http.Request) (*http.Response, error) {
+			"a custom follower": doer{func(req *http.Request) (*http.Response, error) {
 				resp, err := plain.Transport.RoundTrip(req)
 				if err != nil {
 					return nil, err

@@ -267,7 +267,7 @@ func TestCapturedRepliesCanBeRead(t *testing.T) {
 			return second(search.NewSearchPager[hotel](c, "", nil).NextPage(ctx))
 		}},
 		"a count": {`7`, func(ctx context.Context, c *search.Client) error { return second(c.DocumentCount(ctx, nil)) }},
-		"a raw batch, whose memory is used again": {results, func(ctx context.Context, c *search.Client) error {
+		"a raw batch, whose memory is reused": {results, func(ctx context.Context, c *search.Client) error {
 			return second(c.IndexDocumentsRaw(ctx, streaming.NopCloser(strings.NewReader(`{}`))))
 		}},
 	} {

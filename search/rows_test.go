@@ -268,7 +268,7 @@ func TestRowsReadTheDefinitionOnceConcurrentSafe(t *testing.T) {
 		all.Go(func() {
 			if i%2 == 0 {
 				keys, err := walked(t.Context(), rows, "", "")
-				assert.NoError(t, err, "what failed is tried again")
+				assert.NoError(t, err, "a failed read is repeated")
 				assert.Len(t, keys, 3)
 				return
 			}

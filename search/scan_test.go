@@ -285,7 +285,7 @@ func TestIndexThatCannotBeScannedIsKnownAtTheStart(t *testing.T) {
 	s := shelfOf(t, "a")
 	s.definition = `{"name":"hotels","fields":[{"name":"hotelId","type":"Edm.String","key":true}]}`
 	got, err := scanKeys(t, newClient(t, s), nil)
-	require.NoError(t, err, "what is absent is true")
+	require.NoError(t, err, "absent attributes are true")
 	assert.Equal(t, []string{"a"}, got)
 	s.definition = `{"name":"hotels","fields":[]}`
 	_, err = scanKeys(t, newClient(t, s), nil)

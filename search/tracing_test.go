@@ -64,7 +64,7 @@ func TestOneSpanACallAndOneAnAttempt(t *testing.T) {
 	}
 	const call = "Client.DeleteDocumentsByKey"
 	assert.Equal(t, []string{" > " + call, call + " > HTTP GET", call + " > HTTP POST", call + " > HTTP POST"}, names)
-	assert.Equal(t, tracing.SpanStatusError, s.list[0].status, "a partial success is no success")
+	assert.Equal(t, tracing.SpanStatusError, s.list[0].status, "a partial success is not a success")
 	assert.Equal(t, 503, s.list[2].attributes["http.status_code"])
 	for _, sp := range s.list {
 		assert.NotContains(t, sp.attributes, "api-key")

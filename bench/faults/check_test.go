@@ -50,7 +50,7 @@ var planted = map[string]struct {
 			delete(s.testimony.Index, s.plan.key(s.plan.actions[rev-1].key))
 		}
 		return ok
-	}, "what the sender said allows only"},
+	}, "the reported outcomes allow only"},
 	"a deleted document is still there": {func(s *story) bool {
 		rev, ok := s.find(func(rev int64, a *account) bool {
 			action := s.plan.actions[rev-1]
@@ -60,7 +60,7 @@ var planted = map[string]struct {
 			s.testimony.Index[s.plan.key(s.plan.actions[rev-1].key)] = state{Rev: rev, Title: rev, Rank: rev}
 		}
 		return ok
-	}, "what the sender said allows only"},
+	}, "the reported outcomes allow only"},
 	"a field has the content of another action": {func(s *story) bool {
 		for key, st := range s.testimony.Index {
 			st.Rank += 1 << 40 // no action has this number
@@ -68,7 +68,7 @@ var planted = map[string]struct {
 			return true
 		}
 		return false
-	}, "what the sender said allows only"},
+	}, "the reported outcomes allow only"},
 	"a field that a merge left alone is gone": {func(s *story) bool {
 		for key, st := range s.testimony.Index {
 			if st.Body != 0 {
@@ -78,7 +78,7 @@ var planted = map[string]struct {
 			}
 		}
 		return false
-	}, "what was applied makes"},
+	}, "the applied actions give"},
 	"a document that no producer added": {func(s *story) bool {
 		s.testimony.Index["x"] = state{Rev: 1}
 		return true
@@ -232,11 +232,11 @@ var planted = map[string]struct {
 		s.final.closeErr.CallbackStuck = true
 		return true
 	}, "a callback did not return"},
-	"a batch whose counts do not add up": {func(s *story) bool {
+	"a batch with inconsistent counts": {func(s *story) bool {
 		s.ledger.batchCompleted(context.Background(), &events.Batch{Actions: 3, Succeeded: 2})
 		return true
 	}, "a request of 3 actions"},
-	"what the witness found": {func(s *story) bool {
+	"the witness's report": {func(s *story) bool {
 		s.testimony.Problems = []string{"on the wire: malformed"}
 		return true
 	}, "on the wire: malformed"},

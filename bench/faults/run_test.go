@@ -96,7 +96,7 @@ func TestARowFindsTheMistakesOfASender(t *testing.T) {
 		says string
 	}{
 		"honest": {pass, ""},
-		"says that it was sent": {func(_ context.Context, _ bufferedsender.Indexer, body []byte) (models.IndexDocumentsResult, error) {
+		"reports it as sent": {func(_ context.Context, _ bufferedsender.Indexer, body []byte) (models.IndexDocumentsResult, error) {
 			result := models.IndexDocumentsResult{StatusCode: 200}
 			var batch struct{ Value []document }
 			if err := json.Unmarshal(body, &batch); err != nil {
@@ -107,7 +107,7 @@ func TestARowFindsTheMistakesOfASender(t *testing.T) {
 			}
 			return result, nil
 		}, "is completed and was never applied"},
-		"says that it failed": {func(ctx context.Context, next bufferedsender.Indexer, body []byte) (models.IndexDocumentsResult, error) {
+		"reports it as failed": {func(ctx context.Context, next bufferedsender.Indexer, body []byte) (models.IndexDocumentsResult, error) {
 			result, err := pass(ctx, next, body)
 			if err == nil {
 				result.Results[0].Succeeded, result.Results[0].StatusCode = false, 400

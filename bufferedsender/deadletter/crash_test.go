@@ -57,7 +57,7 @@ func TestDiskStatesThatACrashLeaves(t *testing.T) {
 		"R6, removed":            {disk{stemA + ".done": `{"done":[1,2]}`, stemB + ".jsonl": three}, []int{3}, disk{stemB + ".jsonl": three}},
 		"R8, all done":           {disk{stemA + ".jsonl": one + two, stemA + ".done": `{"done":[1,2]}`}, []int{}, nil},
 		"a journal of zeros":     {disk{stemA + ".jsonl": one, stemA + ".done": strings.Repeat("\x00", 512)}, []int{1}, nil},
-		"files of somebody else": {disk{"notes.jsonl": "x", "letters-7.jsonl": "x", "letters-20261121T120427.1Z.jsonl": one, stemA + ".txt": "x"}, []int{}, nil},
+		"files of another program": {disk{"notes.jsonl": "x", "letters-7.jsonl": "x", "letters-20261121T120427.1Z.jsonl": one, stemA + ".txt": "x"}, []int{}, nil},
 		"blank lines":            {disk{stemA + ".jsonl": "\n" + one + "\n\n" + two}, []int{1, 2}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

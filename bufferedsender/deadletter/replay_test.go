@@ -54,7 +54,7 @@ func TestReplayEmptiesWhatIsDelivered(t *testing.T) {
 func TestALetterThatIsGivenUpWithoutAnAnswerKeepsItsReason(t *testing.T) {
 	for name, sink := range map[string]func(f *File, l Letter) error{
 		"the sender was closed": func(f *File, l Letter) error {
-			l.Status, l.Message, l.Error, l.Unsent, l.Unknown = 0, "", "the sender is closed", true, true
+			l.Status, l.Message, l.Error, l.Unsent, l.Unknown = 0, "", "sender is closed", true, true
 			return f.Write(t.Context(), []Letter{l})
 		},
 		"nobody says anything": func(*File, Letter) error { return nil },
@@ -123,7 +123,7 @@ func TestALetterThatIsRefusedAgainStaysOnceWithTheNewerReason(t *testing.T) {
 					assert.WithinDuration(t, time.Now(), l.Last, time.Minute)
 				}
 			}
-			require.Equal(t, int64(3), f.Stats().Written, "it is no new letter")
+			require.Equal(t, int64(3), f.Stats().Written, "not a new dead letter")
 			service.refused = nil
 			report, err := Replay(t.Context(), f, testIndex, service, nil)
 			require.NoError(t, err)
@@ -193,7 +193,7 @@ func TestALetterThatStaysHoldsThoseBehindItOfItsKey(t *testing.T) {
 				require.Equal(t, 1, n)
 				report, err = Replay(t.Context(), f, testIndex, service, &options)
 				require.NoError(t, err)
-				require.Equal(t, Report{Sent: 2, Delivered: 2}, report, "nothing holds them any more")
+				require.Equal(t, Report{Sent: 2, Delivered: 2}, report, "nothing blocks them any longer")
 				require.Equal(t, []int{3, 2, 4}, service.applied)
 			})
 		}
@@ -298,8 +298,8 @@ func TestReplayTakesNoMoreIntoMemoryThanItMay(t *testing.T) {
 	}{
 		"by number":           {ReplayOptions{maxActions: 4}, []int{4, 4, 3}},
 		"by size":             {ReplayOptions{maxBytes: 3 * size}, []int{3, 3, 3, 2}},
-		"less than a letter":  {ReplayOptions{maxBytes: 1}, []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
-		"as much as it takes": {ReplayOptions{}, []int{11}},
+		"less than a dead letter":  {ReplayOptions{maxBytes: 1}, []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+		"exactly enough": {ReplayOptions{}, []int{11}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, f := filled(t, nil, append(letters, large)...)
@@ -369,7 +369,7 @@ func TestAnActionThatFailsAfterReplayHasReturnedMakesNoSecondLetter(t *testing.T
 	late(3) // the file has been rewritten by now
 	require.Equal(t, "late", message(3))
 	late(2)
-	require.Equal(t, "gone", message(2), "it is what somebody has discarded")
+	require.Equal(t, "gone", message(2), "it was discarded meanwhile")
 
 	service := &service{}
 	_, err = Replay(t.Context(), f, testIndex, service, nil)
@@ -382,7 +382,7 @@ func TestAnActionThatFailsAfterReplayHasReturnedMakesNoSecondLetter(t *testing.T
 	l := letterOf("k2", 2)
 	l.Tag = tags[1]
 	require.NoError(t, otherFile.Write(t.Context(), []Letter{l}))
-	require.Len(t, readAll(t, other), 1, "to another File it is a new letter")
+	require.Len(t, readAll(t, other), 1, "in another File it is a new dead letter")
 }
 
 func TestReplayEndsWithItsContextAndLosesNothing(t *testing.T) {

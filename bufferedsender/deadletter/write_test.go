@@ -129,7 +129,7 @@ func TestFullDeadLettersRefuseAndRemoveNothing(t *testing.T) {
 	require.Equal(t, before, d.Files())
 
 	again := openDisk(t, d, &FileOptions{MaxTotalBytes: 3*line + line/2})
-	require.ErrorIs(t, again.Write(t.Context(), lettersOf(6, 1)), ErrFull, "what was there counts")
+	require.ErrorIs(t, again.Write(t.Context(), lettersOf(6, 1)), ErrFull, "existing dead letters count")
 	n, err := again.Discard(t.Context(), func(l Letter) bool { return versionOf(l) == 1 })
 	require.NoError(t, err)
 	require.Equal(t, 1, n)

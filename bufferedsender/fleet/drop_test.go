@@ -49,7 +49,7 @@ func TestCloseDoesNotWaitForAClientThatIsBeingMade(t *testing.T) {
 		_ = f.Close(sendertest.Within(t, time.Second))
 		assert.Less(t, time.Since(began), time.Minute)
 		time.Sleep(2 * time.Hour)
-		assert.Zero(t, f.pool.Stats().Members, "whoever has made the sender has closed it")
+		assert.Zero(t, f.pool.Stats().Members, "its creator has closed the sender")
 	})
 }
 
@@ -87,7 +87,7 @@ func TestASenderOfAnIndexThatIsBeingDroppedIsClosed(t *testing.T) {
 		require.NotErrorIs(t, err, ErrClosed)
 		_, err = f.Raw("a")
 		require.ErrorIs(t, err, bufferedsender.ErrClosed)
-		require.Error(t, <-dropped, "what was not sent")
+		require.Error(t, <-dropped, "unsent actions")
 		_, err = Sender[hotel](f, "a", nil)
 		require.NoError(t, err)
 		require.NoError(t, f.Close(sendertest.Within(t, time.Minute)))

@@ -163,7 +163,7 @@ func TestOptionsThatTheFleetSetsAreRefused(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	_, err = Sender[hotel](f, "hotels", nil)
-	require.NoError(t, err, "what failed has left nothing behind")
+	require.NoError(t, err, "a failed call leaves nothing behind")
 
 	for want, opts := range map[string]Options{
 		"set Hints":              {WhenFull: PurgeSick},
@@ -296,7 +296,7 @@ func TestWhenAllIndexesFailOneRequestAtATimeFindsOutWhenTheyWork(t *testing.T) {
 			}
 		}
 		s.mu.Unlock()
-		assert.Less(t, late, 200, "one in some seconds for eight minutes; each index by itself would make five hundred")
+		assert.Less(t, late, 200, "one every few seconds for eight minutes; separate probes of each index would make five hundred")
 
 		s.answers(nil, names...)
 		began := time.Now()
@@ -417,7 +417,7 @@ func TestTheSlotsFollowTheTuningOfTheService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
 		f := newFleet(t, s, &Options{Tuning: onlyTwo{}})
-		assert.Equal(t, 1, f.Pool().Stats().Slots, "what it begins with")
+		assert.Equal(t, 1, f.Pool().Stats().Slots, "its initial value")
 		for _, name := range []string{"a", "b", "c"} {
 			one := senderOf(t, f, name, &bufferedsender.Options[hotel]{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 8}})
 			upload(t, one, 100)
@@ -472,7 +472,7 @@ func TestAnIndexWhoseSenderCannotBeMadeIsNotKnown(t *testing.T) {
 		require.NoError(t, f.Pause("named"))
 		_, err = Sender(f, "named", &bufferedsender.Options[hotel]{Class: 99})
 		require.Error(t, err)
-		assert.Equal(t, []string{"named"}, f.Indexes(), "somebody has named it")
+		assert.Equal(t, []string{"named"}, f.Indexes(), "it was named by a call")
 	})
 }
 

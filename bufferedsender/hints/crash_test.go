@@ -134,7 +134,7 @@ func TestAFileCutAtAnyByteKeepsWholeFramesOrIsDamaged(t *testing.T) {
 		for name, keys := range states[last] {
 			want[name] = keys
 		}
-		require.Equal(t, want, content(openDisk(t, d, 0)), "cut at %d: nothing is glued to what is torn", cut)
+		require.Equal(t, want, content(openDisk(t, d, 0)), "cut at %d: nothing is appended to a torn end", cut)
 	}
 }
 

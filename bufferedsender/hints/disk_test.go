@@ -315,7 +315,7 @@ func TestASnapshotOfManyFramesIsReadBack(t *testing.T) {
 	}
 	write(t, s)
 	require.Greater(t, int(s.writer.file.Number()), 3)
-	require.LessOrEqual(t, s.writer.file.Size(), s.bytes, "a key counts more than it takes")
+	require.LessOrEqual(t, s.writer.file.Size(), s.bytes, "a key counts more bytes than it uses")
 	require.Equal(t, content(s), content(openDisk(t, d, 0)))
 }
 

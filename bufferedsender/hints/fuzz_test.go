@@ -57,7 +57,7 @@ func openAny(t *testing.T, file []byte) {
 		t.Fatal(err)
 	}
 	if err := again.open(d); err != nil {
-		t.Fatalf("what was written cannot be read: %v", err)
+		t.Fatalf("the written file cannot be read: %v", err)
 	}
 	if a, b := content(s), content(again); !reflect.DeepEqual(a, b) {
 		t.Fatalf("%v was written, %v is read", a, b)

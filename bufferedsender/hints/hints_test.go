@@ -64,7 +64,7 @@ func TestABatchCanBeDoneInPart(t *testing.T) {
 	failed.Keys, b.Keys = []string{b.Keys[1], "d", "unknown"}, []string{b.Keys[0], b.Keys[2]}
 	s.Done(b)
 	s.Back(failed)
-	require.Equal(t, []string{"d", "b"}, drain(s, "hotels"), "what is back goes to the end")
+	require.Equal(t, []string{"d", "b"}, drain(s, "hotels"), "a key given back goes to the end")
 	require.Empty(t, indexes(s))
 }
 

@@ -78,7 +78,7 @@ func TestAKilledProcessKeepsWhatWasSyncedAndFreesTheFolder(t *testing.T) {
 		keys := s.Stats().Keys["hotels"]
 		assert.GreaterOrEqual(t, keys, last+1)
 		assert.LessOrEqual(t, keys, last+2, "one Sync may not have returned")
-		require.Equal(t, keysOf(0, keys), drain(s, "hotels"), "what had been taken is there again")
+		require.Equal(t, keysOf(0, keys), drain(s, "hotels"), "taken keys are present again")
 	}
 }
 

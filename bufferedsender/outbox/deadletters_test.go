@@ -147,7 +147,7 @@ func TestADocumentThatIsRefusedBecomesADeadLetterAloneAndItsNeighboursAreApplied
 		for _, part := range []string{`"n":1`, `"text":"x"`, `"more":1.5`} {
 			require.Contains(t, string(text), part)
 		}
-		testkit.Eventually(t, func() bool { return r.Stats().Dead == 1 }, "it is told of")
+		testkit.Eventually(t, func() bool { return r.Stats().Dead == 1 }, "it is reported")
 		mu.Lock()
 		defer mu.Unlock()
 		letters := lettersOf(t, db, table)
@@ -165,7 +165,7 @@ func TestADocumentThatIsRefusedBecomesADeadLetterAloneAndItsNeighboursAreApplied
 		require.WithinDuration(t, l.Died, l.Written, time.Minute)
 		require.Len(t, told, 1)
 		told[0].Died, told[0].Newer = l.Died, l.Newer
-		require.Equal(t, l, told[0], "the program is told what is in the table")
+		require.Equal(t, l, told[0], "the program gets the rows of the table")
 		testkit.Eventually(t, func() bool { return lettersOf(t, db, table)[0].Newer == 4 }, "a later row was applied")
 	})
 }
@@ -431,6 +431,6 @@ func TestManyLettersAtOnceKnowWhatIsNewer(t *testing.T) {
 				without++
 			}
 		}
-		require.Zero(t, without, "letters that Retry would bring back over what is newer")
+		require.Zero(t, without, "dead letters with which Retry would overwrite newer documents")
 	})
 }

@@ -38,7 +38,7 @@ func TestAKeyThatWaitsHoldsNoOtherOne(t *testing.T) {
 		}
 		require.True(t, l.wants(kindRead), "rows of other keys are read")
 		require.LessOrEqual(t, len(l.desk.seqs), 2*maxKept)
-		require.Equal(t, left, l.desk.left, "%q: what a later row replaces is deleted", op)
+		require.Equal(t, left, l.desk.left, "%q: replaced rows are deleted", op)
 		l.takeInbox()
 		require.EqualValues(t, left+len(l.desk.seqs), l.r.Stats().Aside)
 		l.holds.lose(0)

@@ -36,7 +36,7 @@ func TestEachDialectHasEachPartOfAnOutboxOrSaysWhyItDoesWithout(t *testing.T) {
 		d := dialects[Dialect(known.Name)]
 		require.NotNil(t, d, "an outbox has no dialect %s: write dialect_%[1]s.go, and name it in dialects", known.Name)
 		assert.Same(t, known, d.Dialect)
-		assert.Empty(t, lackOf(d), "parts of the dialect %s: give them, or say in excused why not", d.Name)
+		assert.Empty(t, lackOf(d), "missing parts of the dialect %s: add them, or add a reason to excused", d.Name)
 	}
 	mysql := &dialect{Dialect: &sqlkit.Dialect{Name: "mysql"}, arm: `SELECT`}
 	lack := lackOf(mysql)

@@ -183,7 +183,7 @@ func TestAfterAnErrorOfTheLoaderKeysWaitAndAreAskedForAgain(t *testing.T) {
 	for name, row := range map[string]func(keys []string) ([]models.RawAction, error){
 		"an error":                        func([]string) ([]models.RawAction, error) { return nil, errors.New("the database is down") },
 		"a panic":                         func([]string) ([]models.RawAction, error) { panic("nil map") },
-		"a key that nobody has asked for": func([]string) ([]models.RawAction, error) { return []models.RawAction{uploaded("other", 1)}, nil },
+		"a key that was not requested": func([]string) ([]models.RawAction, error) { return []models.RawAction{uploaded("other", 1)}, nil },
 		"a key twice": func(keys []string) ([]models.RawAction, error) {
 			return []models.RawAction{uploaded(keys[0], 1), uploaded(keys[0], 2)}, nil
 		},
@@ -212,7 +212,7 @@ func TestAfterAnErrorOfTheLoaderKeysWaitAndAreAskedForAgain(t *testing.T) {
 				require.ErrorContains(t, r.Ready(), "Loader")
 				uploads(t, db, table, gadget{ID: "c"})
 				passes(time.Second)
-				require.Equal(t, []string{"c"}, to.keys(), "those with a body go on")
+				require.Equal(t, []string{"c"}, to.keys(), "rows with a body continue")
 				a.mu.Lock()
 				broken = false
 				a.mu.Unlock()

@@ -111,7 +111,7 @@ func (c *child) line(t testing.TB) string {
 	case line := <-c.lines:
 		return line
 	case <-time.After(20 * time.Second):
-		t.Fatal("the process says nothing")
+		t.Fatal("the process prints nothing")
 		return ""
 	}
 }

@@ -78,10 +78,10 @@ func TestARangeThatIsTakenAgainBeforeItsLeaseHasEndedHereIsAnotherLease(t *testi
 	require.Len(t, l.flights.next[kindOffer], 1)
 	l.ticked(map[int]int64{0: 3})
 	require.NotSame(t, old, l.holds.parts[0].lease)
-	require.Negative(t, old.until(), "its actions are not sent any more")
+	require.Negative(t, old.until(), "its actions are no longer sent")
 	require.True(t, old.GoesBack())
 	require.True(t, l.holds.withdraw)
-	require.Empty(t, l.desk.entries, "what was read under it may have been sent by others, and newer rows too")
+	require.Empty(t, l.desk.entries, "others may have sent its rows, and newer ones")
 	require.Empty(t, l.flights.cut(kindOffer, 1))
 }
 
@@ -293,5 +293,5 @@ func TestExportsWaitForASenderWithoutRoom(t *testing.T) {
 		l.begin(kindExport, time.Now())
 		l.settle()
 	}
-	require.Len(t, l.flights.next[kindOffer], maxExport, "each row has become ten actions")
+	require.Len(t, l.flights.next[kindOffer], maxExport, "each row became ten actions")
 }

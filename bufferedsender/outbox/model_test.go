@@ -680,7 +680,7 @@ func (s *schedule) compare(ctx context.Context) {
 		switch {
 		case exists && s.refused[want.V]:
 			if !dead[want.V] {
-				s.wrong("version %d of %s was refused, and is no dead letter", want.V, key)
+				s.wrong("version %d of %s was refused, but is not a dead letter", want.V, key)
 			}
 		case exists != indexed || exists && got != want:
 			s.wrong("%s: the table has %v (%v), the index %v (%v); history %v", key, want, exists, got, indexed, history(s.service, key))

@@ -45,7 +45,7 @@ func TestAKeyKeepsItsOrderWhateverTheClassesOfItsRowsAre(t *testing.T) {
 				changes := r.service.Changes("entities")
 				behind := slices.IndexFunc(changes, func(c searchtest.Change) bool { return strings.HasPrefix(c.Key, "behind") })
 				for _, c := range changes[behind:] {
-					require.Contains(t, c.Key, "behind", "what is not urgent goes last")
+					require.Contains(t, c.Key, "behind", "less urgent rows go last")
 				}
 			})
 		})
@@ -77,7 +77,7 @@ func TestOneGroupOfAKeyIsUnderWayAtATime(t *testing.T) {
 	require.Nil(t, d.next(everywhere), "the key waits")
 	d.wake(now.Add(time.Minute))
 	again := d.next(everywhere)
-	require.Len(t, again.rows, 3, "what has come meanwhile is folded in")
+	require.Len(t, again.rows, 3, "later rows are folded in")
 	require.Equal(t, kindFetch, again.step)
 	d.fetched(again, map[int64][]byte{3: []byte(`{"id":"k"}`)})
 	again = d.next(everywhere)

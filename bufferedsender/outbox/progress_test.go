@@ -31,11 +31,11 @@ func TestAReadGoesOnFromTheLastLookAndBackToWhatHasEnded(t *testing.T) {
 	require.True(t, p.dry)
 	was = p.begin(now, time.Hour)
 	for class, after := range was.after {
-		require.EqualValues(t, 30, after, "class %d has nothing up to 30, but for what is open", class)
+		require.EqualValues(t, 30, after, "class %d has no row up to 30, except of open transactions", class)
 	}
-	require.True(t, was.back(5), "a row above 5 may have become visible")
+	require.True(t, was.back(5), "a row above 5 may be visible now")
 	require.EqualValues(t, 5, was.after[0])
-	require.EqualValues(t, 5, p.begin(now.Add(2*time.Hour), time.Hour).known[0], "what is above it is not late")
+	require.EqualValues(t, 5, p.begin(now.Add(2*time.Hour), time.Hour).known[0], "rows above it are not late")
 }
 
 // A writing transaction holds its lock before it draws a number.
@@ -51,7 +51,7 @@ func TestAFloorKnowsWhatATransactionMayHold(t *testing.T) {
 	require.EqualValues(t, 20, f.open["b"])
 	require.EqualValues(t, 20, look(40, map[string]bool{"long": false}), "b has")
 	require.EqualValues(t, 40, look(50, map[string]bool{"long": false}))
-	require.EqualValues(t, 10, look(60, map[string]bool{"prepared": true, "c": false}), "long may be what is prepared")
+	require.EqualValues(t, 10, look(60, map[string]bool{"prepared": true, "c": false}), "a prepared transaction may be long")
 	require.EqualValues(t, 10, f.at())
 	require.EqualValues(t, 50, f.open["c"])
 	require.EqualValues(t, 10, look(70, nil))

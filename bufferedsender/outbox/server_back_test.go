@@ -120,7 +120,7 @@ func TestARelayEndsWhenItsFileIsReplacedOrRemoved(t *testing.T) {
 				require.ErrorIs(t, err, errReplaced)
 				require.ErrorContains(t, err, paths[0])
 			case <-time.After(30 * time.Second):
-				t.Fatal("the relay goes on")
+				t.Fatal("the relay continues")
 			}
 		})
 	}

@@ -137,13 +137,13 @@ func TestWakeHasRowsSentAtOnce(t *testing.T) {
 		passes(time.Second)
 		uploads(t, db, table, gadget{ID: "a"})
 		passes(5 * time.Second)
-		require.Empty(t, to.all(), "nobody has said so")
+		require.Empty(t, to.all(), "no notification came")
 		wake <- struct{}{}
 		passes(time.Millisecond)
 		require.Equal(t, []string{"a"}, to.keys())
 		uploads(t, db, table, gadget{ID: "b"})
 		passes(notifyEvery)
-		require.Equal(t, []string{"a", "b"}, to.keys(), "what is committed without a notification soon after one")
+		require.Equal(t, []string{"a", "b"}, to.keys(), "a commit without a notification soon after one")
 		uploads(t, db, table, gadget{ID: "c"})
 		passes(defaultIdlePoll + time.Second)
 		require.Len(t, to.all(), 3)
@@ -287,7 +287,7 @@ func TestARelayHoldsNoSnapshotWhileItLoadsAndSends(t *testing.T) {
 	})})
 	changes(t, db, table, "a", "b")
 	<-loads
-	testkit.Eventually(t, func() bool { return !inTheWay(t, other) }, "nobody is in the way of a checkpoint while it loads")
+	testkit.Eventually(t, func() bool { return !inTheWay(t, other) }, "nothing blocks a checkpoint during a load")
 	close(goOn)
 	to.room <- struct{}{}
 	testkit.Eventually(t, func() bool { return len(to.all()) == 1 && !inTheWay(t, other) }, "nor while it sends")

@@ -291,7 +291,7 @@ func TestLagCountsUpToTenThousandRowsAndEstimatesMore(t *testing.T) {
 			counted += b.Rows
 		}
 		require.EqualValues(t, LagRows, counted)
-		require.InDelta(t, 3600, lag.Oldest.Seconds(), 60, "the age of the oldest row, whatever its class")
+		require.InDelta(t, 3600, lag.Oldest.Seconds(), 60, "the age of the oldest row of any class")
 	})
 }
 

@@ -85,7 +85,7 @@ func TestADeleteUpToANumberWouldLoseALateRow(t *testing.T) {
 	require.NoError(t, err)
 	n, err := result.RowsAffected()
 	require.NoError(t, err)
-	require.EqualValues(t, 2, n, "the naive delete removes a row that nobody has read")
+	require.EqualValues(t, 2, n, "the naive delete removes an unread row")
 
 	// The relay deletes the numbers that it has read. While its first request is in flight, a row with a lower number
 	// commits.
@@ -278,7 +278,7 @@ func TestARowBeforeItsEntityGetsTheOrderWrong(t *testing.T) {
 		write func(ctx context.Context, r *rig, tx *sql.Tx, v int, wait func()) error
 		wrong bool
 	}{
-		{"row first: the index is left with what the table had before", func(ctx context.Context, r *rig, tx *sql.Tx, v int, wait func()) error {
+		{"row first: the index keeps an outdated document", func(ctx context.Context, r *rig, tx *sql.Tx, v int, wait func()) error {
 			err := Write(ctx, tx, r.table, models.UploadAction(entity{"k", v, 0}))
 			wait()
 			return errors.Join(err, r.put(ctx, tx, "k", v))

@@ -113,8 +113,8 @@ func TestRowsHoldWhatWasWritten(t *testing.T) {
 	texts := map[string]string{
 		"plain":                            "a hotel",
 		"quotes and backslashes":           `"double" 'single' \ \\ \" {"a":"b"} \u0041`,
-		"what an array of PostgreSQL has":  `{NULL,"x",{}} $1 ?1 {t} {now} NULL`,
-		"what is not legal in HTML":        "<b>&amp;</b>\u2028\u2029",
+		"syntax of PostgreSQL arrays":  `{NULL,"x",{}} $1 ?1 {t} {now} NULL`,
+		"characters that are illegal in HTML":        "<b>&amp;</b>\u2028\u2029",
 		"control characters":               "a\n\r\t\b\f\x01\x1f\x7fz",
 		"a zero byte, which JSON can hold": "a\x00z",
 		"other scripts":                    "Ωmega 東京 العربية עברית",
@@ -275,14 +275,14 @@ func TestARefusedActionIsNamedNothingIsWrittenAndTheTransactionGoesOn(t *testing
 		{"RawKey that fails", encoding, paths(path{"none", "none"}), 0, "", []string{"it has no row id"}},
 		{"RawKey that panics", encoding, paths(path{"panic", "panic"}), 0, "", []string{"RawKey panicked", "no row id"}},
 		{"a number that JSON does not have", &Table{}, gadgets(good, models.UploadAction(gadget{ID: "a", More: &nan})), 1, "a", []string{"NaN"}},
-		{"a document that no request takes", &Table{}, gadgets(models.UploadAction(gadget{ID: "a", Text: big})), 0, "a", []string{"16000000", "want at most"}},
+		{"a document too large for any request", &Table{}, gadgets(models.UploadAction(gadget{ID: "a", Text: big})), 0, "a", []string{"16000000", "want at most"}},
 		{"JSON that is not UTF-8", &Table{KeyField: "id"}, func(tx Execer, to *Table) error {
 			return Write(context.Background(), tx, to, models.UploadAction(json.RawMessage("{\"id\":\"a\",\"t\":\"\xff\"}")))
 		}, 0, "a", []string{"UTF-8"}},
 		{"a document without its key", &Table{KeyField: "sku"}, func(tx Execer, to *Table) error {
 			return Write(context.Background(), tx, to, models.UploadAction(map[string]any{"n": 1}))
 		}, 0, "", []string{"sku"}},
-		{"a type of which nobody has said the key", &Table{}, func(tx Execer, to *Table) error {
+		{"a type without a known key", &Table{}, func(tx Execer, to *Table) error {
 			return Write(context.Background(), tx, to, models.UploadAction(map[string]any{"id": "1"}))
 		}, 0, "", []string{"Table.KeyField", `search:"key"`}},
 		{"WriteKeys with an empty key", &Table{}, changed("a", "b", ""), 2, "", []string{"empty"}},
@@ -512,7 +512,7 @@ func TestKeysAreSpreadOverTheBuckets(t *testing.T) {
 				}, `SELECT bucket FROM azsearch_outbox`))
 				most := slices.Max(parts[:]) / (n / ranges)
 				t.Logf("the largest range has %.2f times the mean, the largest bucket %.2f times", most, slices.Max(buckets[:])/(float64(n)/Buckets))
-				require.Less(t, most, 2., "ranges are what relays share")
+				require.Less(t, most, 2., "relays share ranges")
 			})
 		}
 	})

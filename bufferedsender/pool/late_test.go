@@ -62,7 +62,7 @@ func TestAMemberMayHaveOutOneRequestMoreThanWereAnsweredLately(t *testing.T) {
 		_, first, ok, _ := asks(m)
 		require.True(t, ok)
 		_, _, ok, _ = asks(m)
-		assert.False(t, ok, "what was answered a minute ago says nothing")
+		assert.False(t, ok, "an answer of a minute ago proves nothing")
 		first.Release(true)
 	})
 }
@@ -95,7 +95,7 @@ func TestALateRequestGivesItsSlotToWhoWaits(t *testing.T) {
 		_, late, ok, _ := asks(m)
 		require.True(t, ok)
 		time.Sleep(time.Hour)
-		require.Zero(t, p.Stats().Late, "nobody else wants the slot")
+		require.Zero(t, p.Stats().Late, "no other member wants the slot")
 		seat, _, ok, granted := asks(other)
 		require.False(t, ok)
 		<-granted
@@ -106,7 +106,7 @@ func TestALateRequestGivesItsSlotToWhoWaits(t *testing.T) {
 		slot.Release(true)
 
 		_, trial, ok, _ := asks(m)
-		require.True(t, ok, "a trial takes no slot of others")
+		require.True(t, ok, "a trial uses no slot")
 		assert.Equal(t, 2*time.Second, within(trial))
 		_, _, ok, granted = asks(m)
 		assert.False(t, ok, "one trial at a time")
@@ -146,7 +146,7 @@ func TestTrialsThatAreAnsweredGrowAndEndTheDoubt(t *testing.T) {
 		}
 		assert.False(t, m.Doubted())
 		_, _, ok, granted := asks(m)
-		require.False(t, ok, "it waits for the slot that other has, as everybody does")
+		require.False(t, ok, "it waits for the other member's slot, like all members")
 		other.Leave()
 		<-granted
 		late.Release(false)

@@ -200,7 +200,7 @@ func TestMoreSlotsAreGivenToThoseWhoWait(t *testing.T) {
 	require.Equal(t, 2, p.Options().Expedited, "nothing of it holds")
 	more := p.Options()
 	more.Shared = 2
-	require.NoError(t, p.SetOptions(more), "what is read can be set")
+	require.NoError(t, p.SetOptions(more), "settings that were read can be set")
 	m.takes(t, models.ClassBestEffort)
 	m.takes(t, models.ClassBestEffort)
 	p.SetLimit(10)
@@ -319,7 +319,7 @@ func TestASeatThatIsGivenUpCostsNothing(t *testing.T) {
 	q.slots[1].GiveBack()
 	q.slots[1].Release(true)
 	require.Zero(t, p.Stats().Classes[models.ClassAssured1].InUse)
-	require.EqualValues(t, 2, p.Stats().Classes[models.ClassAssured1].Ended, "what was given back is no work")
+	require.EqualValues(t, 2, p.Stats().Classes[models.ClassAssured1].Ended, "returned slots do not count as work")
 	for i := range m.places {
 		require.LessOrEqual(t, m.places[i].tag, p.lines[i].tag+1, "nor a turn")
 	}
@@ -479,7 +479,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		require.ErrorIs(t, m.Do(t.Context(), models.ClassAssured1, func(context.Context) error { return nil }), ErrFull)
-		require.NoError(t, m.Do(t.Context(), models.ClassExpedited, func(context.Context) error { return nil }), "of each class by itself")
+		require.NoError(t, m.Do(t.Context(), models.ClassExpedited, func(context.Context) error { return nil }), "of each class separately")
 		_, ok, err := m.Seat(func() {}).Ask(models.ClassAssured1, 1)
 		require.NoError(t, err, "a sender has one question, which is not refused")
 		require.False(t, ok)

@@ -43,7 +43,7 @@ func TestAWakeUpThatPanicsLosesNoOther(t *testing.T) {
 					end(p, m)
 				}()
 				if v := <-done; name == "panic" {
-					require.Equal(t, "odd", v, "whose fault it is learns of it")
+					require.Equal(t, "odd", v, "the panic reaches its own caller")
 				}
 				<-done
 				require.Equal(t, 3, woken)

@@ -73,7 +73,7 @@ func (m *rooms) take(s *sender, class models.Class, bytes int64, lend, must bool
 	m.large = m.large || !size{1, bytes}.within(b.floor)
 	ok := s.r.Take(class, bytes, lend, must)
 	if (own || kept || must) && !ok {
-		m.Fatalf("%s does not get what it has for certain", s.name)
+		m.Fatalf("%s does not get its guaranteed room", s.name)
 	}
 	if ok {
 		s.held = append(s.held, bytes)
@@ -129,13 +129,13 @@ func (m *rooms) check(self *Room, must bool) {
 		r := s.r
 		held := s.size()
 		if r.held != held || r.holds != (len(s.held) > 0) {
-			m.Fatalf("%s holds %v, and is said to hold %v", s.name, held, r.held)
+			m.Fatalf("%s holds %v, but the pool counts %v", s.name, held, r.held)
 		}
 		if !held.within(r.floor.plus(r.loan)) || !r.loan.max(size{}).within(r.loan) || !r.shared.within(r.loan) {
 			m.Fatalf("%s holds %v, has a floor of %v and a loan of %v, %v of it shared", s.name, held, r.floor, r.loan, r.shared)
 		}
 		if r.state == roomQuiet && r.loan != r.loan.min(held.minus(r.floor).max(size{}).up(b.floor)) && !m.lowered {
-			m.Fatalf("%s holds %v, and keeps a loan of %v beside %v", s.name, held, r.loan, r.floor)
+			m.Fatalf("%s holds %v, and keeps a loan of %v in addition to %v", s.name, held, r.loan, r.floor)
 		}
 		floors, loans, shared = floors.plus(r.floor), loans.plus(r.loan), shared.plus(r.shared)
 		if r.active {

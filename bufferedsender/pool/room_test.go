@@ -98,7 +98,7 @@ func TestEachOfAFewMembersFindsItsFloorWhateverTheOthersHaveBorrowed(t *testing.
 		got := g.takes(1000)
 		assert.GreaterOrEqual(t, got, 10, "%d", i)
 		if i == 0 {
-			assert.Equal(t, 10+30, got, "there is a floor for everybody in the rest")
+			assert.Equal(t, 10+30, got, "the rest has a floor for each member")
 		}
 	}
 }
@@ -108,12 +108,12 @@ func TestWhoHasReturnedNothingBorrowsAnEighthOfWhatCanBeLent(t *testing.T) {
 	p := roomFor(t, 1000)
 	sick := newStranger(t, p, "sick", models.ClassExpedited)
 	assert.Equal(t, 10+80, sick.takes(1000), "of 750")
-	assert.Zero(t, p.Stats().WaitingForRoom, "it waits for what it has itself")
+	assert.Zero(t, p.Stats().WaitingForRoom, "it waits for room that it holds itself")
 	for i := range 20 {
 		got := newStranger(t, p, fmt.Sprint("sick", i), models.ClassExpedited).takes(1000)
 		assert.GreaterOrEqual(t, got, 10, "%d", i)
 	}
-	assert.Greater(t, newGuest(t, p, "good", models.ClassExpedited).takes(1000), 90, "what is left of what can be lent")
+	assert.Greater(t, newGuest(t, p, "good", models.ClassExpedited).takes(1000), 90, "the rest of the room that can be lent")
 }
 
 func TestWhoReturnsMayBorrowTwiceAsMuch(t *testing.T) {
@@ -173,13 +173,13 @@ func TestTheMemberThatHasHadNothingForLongestLosesItsFloorToWhoComes(t *testing.
 	require.Equal(t, 10, fresh.takes(10))
 	require.Equal(t, []bool{true, false, true}, []bool{all[0].active, all[1].active, all[2].active})
 	require.Equal(t, 10, all[0].takes(10), "it has kept its floor")
-	require.Zero(t, all[1].takes(1), "it is new again, and everybody has something")
+	require.Zero(t, all[1].takes(1), "it is new again, and every member has something")
 	again := newGuest(t, p, "newer", models.ClassExpedited)
 	require.Zero(t, again.takes(1))
 	all[2].returns(1)
 	require.Equal(t, []int{1, 0}, []int{all[1].woken, again.woken}, "first come, first served")
 	require.Equal(t, 1, all[1].takes(1))
-	require.Zero(t, all[2].takes(1), "its floor has gone to one who waited")
+	require.Zero(t, all[2].takes(1), "a waiting member got its floor")
 }
 
 // A floor that was unused for an hour is lent, one unused for a minute is not.
@@ -208,7 +208,7 @@ func TestWhoMustNotBorrowHasItsFloorAndGivesBackWhatItDoesNotUse(t *testing.T) {
 	for i := range 11 {
 		require.Equal(t, i < 10, held.Take(models.ClassExpedited, 1, false, false))
 	}
-	require.Zero(t, p.Stats().WaitingForRoom, "it waits for what it has itself")
+	require.Zero(t, p.Stats().WaitingForRoom, "it waits for room that it holds itself")
 	held.returns(1)
 	require.Equal(t, 1, held.woken)
 	held.returned = trusted
@@ -216,7 +216,7 @@ func TestWhoMustNotBorrowHasItsFloorAndGivesBackWhatItDoesNotUse(t *testing.T) {
 	require.EqualValues(t, 20, held.loan.plus(held.floor).actions)
 	require.False(t, held.Take(models.ClassExpedited, 1, false, false))
 	require.EqualValues(t, 11, held.loan.plus(held.floor).actions)
-	require.Equal(t, 79, other.takes(100), "but for three floors and what is used")
+	require.Equal(t, 79, other.takes(100), "except three floors and the used room")
 }
 
 func TestALoanComesBackAsSoonAsABatchOfItIsNotNeeded(t *testing.T) {
@@ -234,7 +234,7 @@ func TestAnActionLargerThanTheBudgetPassesWhenThereIsNothingElse(t *testing.T) {
 	a, b := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassExpedited)
 	require.True(t, a.Take(models.ClassExpedited, 1, true, false))
 	require.False(t, b.Take(models.ClassExpedited, 500, false, false))
-	require.True(t, a.Take(models.ClassExpedited, 15, true, false), "what cannot be now, holds up nobody")
+	require.True(t, a.Take(models.ClassExpedited, 15, true, false), "an impossible request delays no other")
 	a.Return(1, 15)
 	a.Return(1, 1)
 	require.Equal(t, 1, b.woken)
@@ -418,13 +418,13 @@ func TestWhoHasSomethingIsPressedWhileOthersWaitForItsFloor(t *testing.T) {
 	require.Zero(t, guests[1].takes(1))
 	require.Equal(t, "04", pressed())
 	guests[1].Quit()
-	require.Empty(t, pressed(), "those that have something all the time are pressed no longer than somebody waits")
+	require.Empty(t, pressed(), "busy members are pressed only while another waits")
 
 	require.True(t, guests[1].Take(models.ClassExpedited, 1, true, true), "it must have it")
 	require.Empty(t, pressed())
 	require.Zero(t, guests[2].takes(1))
 	require.True(t, guests[3].Take(models.ClassExpedited, 1, true, true))
-	require.Equal(t, "0134", pressed(), "also who comes to have something because it must")
+	require.Equal(t, "0134", pressed(), "also a member with forced actions only")
 }
 
 func TestASmallerBudgetTakesNothingAway(t *testing.T) {
@@ -457,7 +457,7 @@ func TestAMemberThatLeavesGivesBackWhatItHoldsWhenItReturns(t *testing.T) {
 	b.member.Leave()
 	a.member.Leave()
 	require.EqualValues(t, 30, p.Stats().GrantedActions)
-	require.Equal(t, 5, a.takes(10), "what it was granted")
+	require.Equal(t, 5, a.takes(10), "its grant")
 	require.True(t, a.Take(models.ClassExpedited, 1, true, true))
 	a.returns(31)
 	require.Zero(t, p.Stats().GrantedActions)
@@ -518,7 +518,7 @@ func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 				g := served[0]
 				served = served[1:]
 				if queues[g.class][0] != g {
-					t.Fatalf("somebody was passed in %v", g.class)
+					t.Fatalf("a member was passed in %v", g.class)
 				}
 				queues[g.class] = queues[g.class][1:]
 				since[g.class] = 0

@@ -94,7 +94,7 @@ func TestAPassThatBreaksOffTellsWhatItHasWritten(t *testing.T) {
 				time.Sleep(time.Minute)
 				report, err = w.repair(&Options{Store: store})
 				require.NoError(t, err)
-				assert.EqualValues(t, 395, report.Repaired, "the sum, as it is said")
+				assert.EqualValues(t, 395, report.Repaired, "the sum, as in the text")
 				assert.EqualValues(t, 5, report.Rejected, "and not twice")
 				assert.EqualValues(t, 400, w.total())
 				assert.False(t, report.Agrees())

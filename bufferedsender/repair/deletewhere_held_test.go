@@ -21,7 +21,7 @@ import (
 func TestADeleteThatIsInNoRequestWhenTheContextEndsIsNeverSent(t *testing.T) {
 	for name, raw := range map[string]func(*bufferedsender.RawSender) repair.Sender{
 		"taken back":              func(s *bufferedsender.RawSender) repair.Sender { return s },
-		"nobody can take it back": func(s *bufferedsender.RawSender) repair.Sender { return plainSender{s} },
+		"it cannot be withdrawn": func(s *bufferedsender.RawSender) repair.Sender { return plainSender{s} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestADeleteThatIsInNoRequestWhenTheContextEndsIsNeverSent(t *testing.T) {
 				defer cancel()
 				receipt, err := repair.DeleteWhere(ctx, index, raw(r.sender.Raw()), r.all())
 				require.ErrorIs(t, err, context.DeadlineExceeded)
-				require.ErrorIs(t, err, bufferedsender.ErrPaused, "it says what it waited for")
+				require.ErrorIs(t, err, bufferedsender.ErrPaused, "the error names the cause of the wait")
 				assert.EqualValues(t, 10, receipt.Unsent)
 				r.sender.Resume()
 				time.Sleep(time.Hour)

@@ -81,7 +81,7 @@ func TestARowThatCannotBeComparedIsLeftOutAndNamed(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"57", "58", "ritz"}, report.Keys[Unreadable])
 	assert.EqualValues(t, 3, report.Unreadable)
-	assert.Zero(t, report.Deleted, "what the source has of ritz is not known")
+	assert.Zero(t, report.Deleted, "the source's row of ritz is unknown")
 	assert.EqualValues(t, 7, report.Repaired, "all others, Ritz among them")
 	assert.False(t, report.Agrees())
 	assert.Contains(t, log.String(), `key=ritz problem="Lookup has returned the key \"Ritz\", which it was not asked for`)

@@ -27,7 +27,7 @@ func TestHintsDoNotLiftTheGuard(t *testing.T) {
 		assert.Zero(t, report.Deleted)
 		assert.Empty(t, w.deleted)
 		n := set.Stats().Keys["hotels"]
-		assert.Equal(t, 999, n, "they are to be repaired still")
+		assert.Equal(t, 999, n, "they must still be repaired")
 
 		report, err = w.repair(&Options{Hints: set, HintsOf: "hotels", AllowDeletes: 999})
 		require.NoError(t, err)

@@ -86,7 +86,7 @@ func TestWhatWasRejectedIsTriedAgainAfterADay(t *testing.T) {
 			assert.Equal(t, want, w.written[key(1)])
 			dry, err := w.repair(&Options{Store: store, DryRun: true})
 			require.NoError(t, err)
-			assert.True(t, dry.Agrees(), "a dry run knows it too")
+			assert.True(t, dry.Agrees(), "a dry run reports it, too")
 		}
 		delete(w.refuses, key(1)) // an operator changes the index
 		time.Sleep(rejectedFor)

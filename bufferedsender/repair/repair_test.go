@@ -616,7 +616,7 @@ func TestQueriesToTheIndexGoBySlots(t *testing.T) {
 		report, err := w.repair(&Options{Member: member})
 		require.NoError(t, err)
 		assert.EqualValues(t, 10, report.Repaired)
-		assert.EqualValues(t, 5+4, p.Stats().Classes[models.ClassBestEffort].Ended, "five parts of a scan, and looks: to confirm and to know when all was compared, before the writes and behind them")
+		assert.EqualValues(t, 5+4, p.Stats().Classes[models.ClassBestEffort].Ended, "five parts of a scan, and lookups: to confirm, after the comparison, before and after the writes")
 		assert.Zero(t, p.Stats().Classes[models.ClassBestEffort].InUse)
 		w.agrees()
 	})

@@ -176,7 +176,7 @@ func (s spoiled) Lock(context.Context, string) (func() error, bool, error) {
 }
 func (s spoiled) Load(context.Context, string) ([]byte, error) { return []byte(s), nil }
 func (s spoiled) Save(context.Context, string, []byte) error {
-	return errors.New("it must not be replaced")
+	return errors.New("the state must not be replaced")
 }
 
 // Writers run at full speed: some through the repairing sender, one in another process, which holds no keys.

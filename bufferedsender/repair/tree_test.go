@@ -347,7 +347,7 @@ func TestMoreThanARoundFindsIsDeletedWhenAllWasSeen(t *testing.T) {
 		w.agrees()
 		report, err = w.runTree(nil)
 		require.NoError(t, err)
-		assert.Zero(t, report.Tree.Found, "the tree knows that they are gone")
+		assert.Zero(t, report.Tree.Found, "the tree has them as deleted")
 	})
 }
 

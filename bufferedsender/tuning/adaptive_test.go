@@ -135,7 +135,7 @@ func TestARefusalNeverRaisesTheRate(t *testing.T) {
 			after, _ := tuning.RateOf(c)
 			if known && counted == tuning.CountsRequests(c) && (o.Refused || o.Throttled > 0) {
 				require.LessOrEqual(t, after, before)
-				require.GreaterOrEqual(t, after, 0.1*before, "one decision, at the end of a trial perhaps, takes too much")
+				require.GreaterOrEqual(t, after, 0.1*before, "one decision, possibly at the end of a trial, overshoots")
 			}
 		}
 	})

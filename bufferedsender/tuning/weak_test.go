@@ -79,7 +79,7 @@ func TestServicesThatAreHarder(t *testing.T) {
 			}
 			w.after(7*time.Second, move)
 		})
-		show("latency that grows with the square of what is in service, 8", 80_000, k, service{latency: func(w *world, n, in int) time.Duration {
+		show("latency that grows with the square of the load, 8", 80_000, k, service{latency: func(w *world, n, in int) time.Duration {
 			return time.Duration(float64(50*time.Millisecond) * math.Max(1, float64(in*in)/16))
 		}}, nil)
 		show("latency with the square of the batch", 8*44/0.02, k, service{latency: func(w *world, n, in int) time.Duration {

@@ -38,7 +38,7 @@ func TestResumeContinuesWithTheFileOfRejectsOfItsState(t *testing.T) {
 	rejected := s.file("rejects-2.jsonl")
 	require.NoError(t, os.Remove(filepath.Join(s.dir, "rejects.jsonl")), "the name is free now")
 	got = load("bad.state", "bad.jsonl")
-	assert.Equal(t, 1, got.code, "what was rejected is still not in the index")
+	assert.Equal(t, 1, got.code, "rejected records are still not in the index")
 	assert.Contains(t, got.stderr, "nothing to do")
 	assert.Contains(t, got.stderr, "see rejects-2.jsonl")
 	assert.Equal(t, rejected, s.file("rejects-2.jsonl"))

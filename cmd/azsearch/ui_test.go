@@ -35,7 +35,7 @@ func TestPageIsServedAtTheEndpoint(t *testing.T) {
 	got := e.stop(t, os.Kill)
 	assert.Empty(t, got.stdout, "nothing but the endpoint")
 	lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
-	require.Len(t, lines, 4, "what is sent for the page is no request of a client: %q", got.stderr)
+	require.Len(t, lines, 4, "requests of the page are not requests of a client: %q", got.stderr)
 	assert.Equal(t, "azsearch: the page for browsers is at "+e.url+"/", lines[0], "the first line")
 	assert.Contains(t, lines[3], "POST /indexes 201")
 }

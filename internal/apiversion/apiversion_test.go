@@ -135,7 +135,7 @@ func TestUnknownVersionsHaveTheSetOfTheNearestOneOfTheirKind(t *testing.T) {
 	assert.True(t, Of("2023-10-01-Preview").Known())
 	assert.True(t, Of("2023-10-01-Preview").Has(Vectorizers))
 	assert.False(t, Version{}.Has(SemanticRanking))
-	assert.True(t, Version{}.Has(0), "all versions have what needs no capability")
+	assert.True(t, Version{}.Has(0), "all versions have unrestricted members")
 	assert.Equal(t, Latest(), Of(Default))
 }
 
@@ -150,10 +150,10 @@ func TestTheTableIsWellFormed(t *testing.T) {
 		seen[r.version] = true
 		all |= r.has
 		for _, c := range r.adds {
-			require.False(t, r.like != "" && Of(r.like).Has(c), "%s adds what %s has", r.version, r.like)
+			require.False(t, r.like != "" && Of(r.like).Has(c), "%s adds what %s already has", r.version, r.like)
 		}
 		for _, c := range r.lacks {
-			require.True(t, Of(r.like).Has(c), "%s lacks what %s has not", r.version, r.like)
+			require.True(t, Of(r.like).Has(c), "%s removes what %s lacks", r.version, r.like)
 		}
 	}
 	for c := Capability(1); c < end; c++ {

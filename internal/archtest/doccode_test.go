@@ -32,5 +32,5 @@ func TestCodeThatDoesNotCompileIsFound(t *testing.T) {
 		"cannot use 1 (untyped int constant) as string value in argument to keys.Validate",
 		"undefined: retry.Nothing",
 	}, problems[:3])
-	assert.Contains(t, problems[3], "expected selector", "what cannot be parsed")
+	assert.Contains(t, problems[3], "expected selector", "code that cannot be parsed")
 }

@@ -76,7 +76,7 @@ func TestOnlyCommitsSinceTheBaseAndTheCheckCount(t *testing.T) {
 	commit(t, "internal/commits: check the form\n\nWhy.")
 	broken, err = check("")
 	require.NoError(t, err)
-	assert.Zero(t, broken, "what was before it is left alone")
+	assert.Zero(t, broken, "earlier commits are not checked")
 
 	commit(t, "Without a scope")
 	commit(t, "x: without a body")

@@ -22,9 +22,9 @@ func TestMistakesThatOnlyAnotherSystemHasAreFound(t *testing.T) {
 		"in a function":             {"a_windows.go", "package a\n\nfunc F() { unused := 1 }\n", "declared and not used"},
 		"in a test":                 {"b_windows_test.go", "package a\n\nvar _ = missing\n", "undefined: missing"},
 		"in a test from outside":    {"b_windows_test.go", "package a_test\n\nimport \"example.com/a\"\n\nvar _ = a.Missing\n", "undefined: a.Missing"},
-		"what does not parse":       {"a_windows.go", "package a\n\nfunc {\n", "expected"},
-		"what this system has not":  {"a_windows.go", "package a\n\nimport \"syscall\"\n\nvar _ = syscall.SIGSTOP\n", "undefined: syscall.SIGSTOP"},
-		"what another system wants": {"a_linux.go", "package a\n\nvar Mask = missing\n", ""},
+		"code that does not parse":       {"a_windows.go", "package a\n\nfunc {\n", "expected"},
+		"names that this system lacks":  {"a_windows.go", "package a\n\nimport \"syscall\"\n\nvar _ = syscall.SIGSTOP\n", "undefined: syscall.SIGSTOP"},
+		"names that another system needs": {"a_linux.go", "package a\n\nvar Mask = missing\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

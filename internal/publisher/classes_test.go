@@ -315,7 +315,7 @@ func TestAnUrgentCallEncodesWhileOthersWaitForRoom(t *testing.T) {
 			p.EndTurn()
 			return false
 		}
-		assert.True(t, turn(5), "what waits for room is a quarter of the buffer")
+		assert.True(t, turn(5), "calls that wait for room hold a quarter of the buffer")
 		assert.False(t, turn(0))
 		cancel()
 		p.Resume()

@@ -16,7 +16,7 @@ import (
 // lost.
 func TestACommandThatEndsTheGoroutineLosesNoRoom(t *testing.T) {
 	for name, next := range map[string]func(p *Publisher[int, int], h *Hold[int, int]){
-		"the Accepted hook of what a hold adds": func(_ *Publisher[int, int], h *Hold[int, int]) { _ = h.Add(letter("h1")) },
+		"the Accepted hook of actions added by a hold": func(_ *Publisher[int, int], h *Hold[int, int]) { _ = h.Add(letter("h1")) },
 		"the function of a Withdraw": func(p *Publisher[int, int], _ *Hold[int, int]) {
 			p.Withdraw(func(string, *int) bool { runtime.Goexit(); return false })
 		},

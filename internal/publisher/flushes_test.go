@@ -27,7 +27,7 @@ func TestEveryFailureIsReportedToEveryFlushThatWaitedForIt(t *testing.T) {
 				name := err.Error()
 				require.False(t, given[name], "%v twice", name)
 				require.LessOrEqual(t, failedAt[name], f.watermark)
-				require.True(t, waiting[f][name] || !reported[name], "%v, which somebody else was given", name)
+				require.True(t, waiting[f][name] || !reported[name], "%v, which another flush was given", name)
 				given[name], reported[name] = true, true
 			}
 			for name := range waiting[f] {

@@ -18,7 +18,7 @@ func TestAGateThatWantsAProbeIsLeftToOthersForAMoment(t *testing.T) {
 	g.see(GateState{Shut: ErrShut, Ready: true, Served: 7}, true, 2*time.Second)
 	assert.Equal(t, 2*time.Second+yield, g.yieldUntil)
 	g.see(GateState{Shut: ErrShut, Ready: true, Served: 7}, true, 3*time.Second)
-	assert.Equal(t, 2*time.Second+yield, g.yieldUntil, "only when it begins to want one")
+	assert.Equal(t, 2*time.Second+yield, g.yieldUntil, "only when it starts to need one")
 
 	var other gateView
 	other.see(GateState{Shut: ErrShut, Ready: true}, false, time.Second)

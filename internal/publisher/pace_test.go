@@ -30,7 +30,7 @@ func TestPausesGrowWhileNothingIsAppliedAndHeadersOnlyLengthenThem(t *testing.T)
 		"something was applied in between": {
 			[]pacing{busy, busy, with(func(p *pacing) { p.applied = 1 })}, []instant{1 * second, 2 * second, 3 * second},
 		},
-		"requests under way when the pause was decided are no news": {
+		"requests in flight when the pause began do not lengthen it": {
 			[]pacing{busy, with(func(p *pacing) { p.generation = 0 })}, []instant{1 * second, 1 * second},
 		},
 		"their header is": {
@@ -39,8 +39,8 @@ func TestPausesGrowWhileNothingIsAppliedAndHeadersOnlyLengthenThem(t *testing.T)
 		"a header makes a pause longer":           {[]pacing{with(func(p *pacing) { p.header = 7 * second })}, []instant{7 * second}},
 		"and not shorter":                         {[]pacing{with(func(p *pacing) { p.header = 0 })}, []instant{1 * second}},
 		"a header that overflows":                 {[]pacing{busy, with(func(p *pacing) { p.header = 1<<63 - 1 })}, []instant{1 * second, 1<<63 - 1}},
-		"somebody else slows down":                {[]pacing{with(func(p *pacing) { p.others = true })}, []instant{0}},
-		"somebody else does, but there is one":    {[]pacing{with(func(p *pacing) { p.others, p.header = true, 3*second })}, []instant{3 * second}},
+		"a controller slows down":                {[]pacing{with(func(p *pacing) { p.others = true })}, []instant{0}},
+		"a controller does, but there is a header":    {[]pacing{with(func(p *pacing) { p.others, p.header = true, 3*second })}, []instant{3 * second}},
 		"a reply that asks for nothing":           {[]pacing{{header: -1, generation: -1}}, []instant{0}},
 		"after which the next pause is the first": {[]pacing{busy, {header: -1, generation: -1}, busy}, []instant{1 * second, 1 * second, 3 * second}},
 	} {

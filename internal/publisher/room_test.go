@@ -95,7 +95,7 @@ func TestAllSharedRoomComesBack(t *testing.T) {
 		p.Pause()
 		write(t, p, "a22", "a3333", "b1", "c1")
 		p.Withdraw(func(key string, _ *int) bool { return key == "b" })
-		assert.EqualValues(t, 1000-len("3333")-len("1"), shared.bytes, "a folded body gives its bytes back at once")
+		assert.EqualValues(t, 1000-len("3333")-len("1"), shared.bytes, "a folded body returns its bytes at once")
 		h, err := p.Hold(t.Context(), []string{"h"}, someone)
 		require.NoError(t, err)
 		require.NoError(t, h.Add(letter("h1")))

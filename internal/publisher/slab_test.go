@@ -80,7 +80,7 @@ func TestWhatIsSentAgainMovesOut(t *testing.T) {
 		refs = append(refs, ref(i))
 	}
 	p.loop.copyOut(refs)
-	require.EqualValues(t, 41, s.users.Load(), "until nobody looks at the batch any more")
+	require.EqualValues(t, 41, s.users.Load(), "until the batch is no longer read")
 	p.loop.bodies.free(!p.loop.cancelled())
 	require.EqualValues(t, 1, s.users.Load())
 	for i, r := range refs {

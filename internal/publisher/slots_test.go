@@ -323,7 +323,7 @@ func TestARequestThatWaitsForItsSlotIsTakenBack(t *testing.T) {
 				p, pool, e, s := standing(t, nil)
 				by(t, p)
 				synctest.Wait()
-				assert.Zero(t, pool.wants, "it asks for no slot any more")
+				assert.Zero(t, pool.wants, "it no longer asks for a slot")
 				(&slot{slots: pool}).Release(true)
 				time.Sleep(time.Hour)
 				synctest.Wait()

@@ -52,7 +52,7 @@ func TestWhatTheTapDoesNotConfirmIsSentAgain(t *testing.T) {
 	for name, answer := range map[string]struct {
 		again bool
 		err   error
-	}{"because it is to be": {again: true}, "because nobody knows": {err: errUnreadable}} {
+	}{"because it must be": {again: true}, "because nobody knows": {err: errUnreadable}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &service{answer: func(b *Batch[int]) Reply[int] {

@@ -140,7 +140,7 @@ func TestTheSocketOfADeadOwnerIsReplaced(t *testing.T) {
 
 func TestADirectoryMayHaveALongPath(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("an address of a socket is short, and there is no other way")
+		t.Skip("the address of a socket is limited, without a workaround")
 	}
 	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 200))
 	require.NoError(t, os.Mkdir(dir, 0o700))

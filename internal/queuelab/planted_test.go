@@ -98,7 +98,7 @@ var planted = []struct {
 			}
 		}}
 	}},
-	{"a lease that runs out forgets what waits behind it", true, func(q *ModelQueue) queue.Queue {
+	{"an expired lease drops the records behind it", true, func(q *ModelQueue) queue.Queue {
 		return &faulty{ModelQueue: q, expire: func(m *Model, now time.Time) {
 			for _, e := range m.keys {
 				if len(e.leased) > 0 && !e.until.After(now) {
@@ -125,7 +125,7 @@ var planted = []struct {
 			}
 		}}
 	}},
-	{"what is appended to a leased key is dropped", true, func(q *ModelQueue) queue.Queue {
+	{"records appended to a leased key are dropped", true, func(q *ModelQueue) queue.Queue {
 		return &faulty{ModelQueue: q, append: func(m *Model, call *queue.Call) {
 			call.Records = slices.DeleteFunc(call.Records, func(r queue.Record) bool {
 				return m.keys[r.Key] != nil && len(m.keys[r.Key].leased) > 0
@@ -153,7 +153,7 @@ var planted = []struct {
 			settle:     func(_ *Model, end *queue.End) { end.Uncertain = 0 },
 		}
 	}},
-	{"a parked key loses what waits behind it", true, func(q *ModelQueue) queue.Queue {
+	{"a parked key loses the records behind it", true, func(q *ModelQueue) queue.Queue {
 		return &faulty{ModelQueue: q, settled: func(m *Model, _ time.Time, end *queue.End) {
 			if e := m.keys[end.Lease.Key]; e != nil && len(e.parked) > 0 {
 				e.pile = nil
@@ -176,7 +176,7 @@ var planted = []struct {
 			}
 		}}
 	}},
-	{"a lease that runs out goes behind what was appended meanwhile", true, func(q *ModelQueue) queue.Queue {
+	{"an expired lease goes behind records appended meanwhile", true, func(q *ModelQueue) queue.Queue {
 		return &faulty{ModelQueue: q, expire: func(m *Model, now time.Time) {
 			for _, e := range m.keys {
 				if len(e.leased) > 0 && !e.until.After(now) && len(e.pile) > 0 {

@@ -75,11 +75,11 @@ func TestErrorsThatMayEndAreTransientAndOthersAreNot(t *testing.T) {
 		"a connection that was closed inside of an answer":  {io.ErrUnexpectedEOF, true},
 		"a pool in which no connection got free":            {redis.ErrPoolTimeout, true},
 		"a pool that is exhausted":                          {redis.ErrPoolExhausted, true},
-		"a cluster none of whose nodes is known":            {get(t, redis.NewClusterClient(&redis.ClusterOptions{})), true},
-		"a cluster none of whose nodes answers":             {get(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, MaxRedirects: -1, DialerRetries: 1})), true},
+		"a cluster without a known node":            {get(t, redis.NewClusterClient(&redis.ClusterOptions{})), true},
+		"a cluster whose nodes do not answer":             {get(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, MaxRedirects: -1, DialerRetries: 1})), true},
 		"a master of a cluster that is not found":           {masterOf(t), true},
 		"sentinels none of which answers":                   {get(t, redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{"127.0.0.1:1"}, MaxRetries: -1, DialerRetries: 1})), true},
-		"sentinels none of which knows the master":          {fmt.Errorf("redis: all sentinels specified in configuration are unreachable: %w", errors.Join(redis.Nil)), true},
+		"sentinels that do not know the master":          {fmt.Errorf("redis: all sentinels specified in configuration are unreachable: %w", errors.Join(redis.Nil)), true},
 		"a client that was closed":                          {closed.Get(t.Context(), "x").Err(), false},
 		"a context that was canceled":                       {redis.NewClient(&redis.Options{}).Get(ended, "x").Err(), false},
 		"a deadline that has passed":                        {fmt.Errorf("read: %w", context.DeadlineExceeded), false},
@@ -109,7 +109,7 @@ func TestARefusalIsItsCodeAndTheRest(t *testing.T) {
 		assert.Equal(t, want, [2]string{code, rest})
 	}
 	code, _ := Refusal(errors.New("AZQFULL"))
-	assert.Empty(t, code, "no server said so")
+	assert.Empty(t, code, "not an error of a server")
 }
 
 // scripted is a client whose scripts return these errors in turn and then "done".

@@ -52,7 +52,7 @@ func TestSettingsOfAServerAreReadInBothProtocols(t *testing.T) {
 	reset := errors.New("read tcp: connection reset by peer")
 	for _, err := range []error{reset, said("LOADING Redis is loading the dataset in memory")} {
 		_, got := Examine(t.Context(), told{info: info, config: err})
-		require.ErrorIs(t, got, err, "what could not be read now is not unknown")
+		require.ErrorIs(t, got, err, "a setting that could not be read now is not unknown")
 	}
 }
 

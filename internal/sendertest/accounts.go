@@ -86,8 +86,8 @@ func (r *RigOf[D]) CheckAccounts() {
 		}
 	}
 	if sums := MetricSums(r.T, r.Metrics); sums != nil {
-		assert.Equal(r.T, s.Accepted, sums["added"], "metric of what was accepted")
-		assert.Equal(r.T, s.Completed+s.Failed+s.Unsent, sums["settled"], "metric of what was settled")
+		assert.Equal(r.T, s.Accepted, sums["added"], "metric of accepted actions")
+		assert.Equal(r.T, s.Completed+s.Failed+s.Unsent, sums["settled"], "metric of settled actions")
 	}
 }
 

@@ -186,7 +186,7 @@ func (m *queueModel) bury(p *modelProcess, patience time.Duration) {
 	defer cancel()
 	err := p.sender.Close(ctx)
 	if failed := (*bufferedsender.CloseError)(nil); errors.As(err, &failed) && failed.Failed+failed.Unsent > 0 && !p.dead.Load() {
-		m.wrong("Close says %v, and nothing can fail", err)
+		m.wrong("Close returned %v, but nothing can fail", err)
 	}
 	m.accounts(p)
 }
@@ -361,10 +361,10 @@ func (m *queueModel) finish() {
 		}
 		m.mu.Unlock()
 		if n := p.waiting.Load(); n > 0 {
-			m.wrong("nothing waits any more but %d calls", n)
+			m.wrong("nothing waits any longer except %d calls", n)
 		}
 		if s := p.sender.Stats(); s.Appended > 0 && s.Accepted > s.Completed {
-			m.wrong("nothing waits any more, and of a process: %+v", s)
+			m.wrong("nothing waits any longer, but a process has %+v", s)
 		}
 		m.bury(p, time.Hour)
 	}

@@ -69,7 +69,7 @@ func at(seed uint64, do func()) programs {
 }
 
 var planted = []soak{
-	{"forgetful", "a client that loses what it says it has sent", programs{
+	{"forgetful", "a client that loses documents reported as sent", programs{
 		once: func(t *testing.T, rnd *rand.Rand) ([]string, error) {
 			return sendertest.RunModel(t, rnd.IntN, &sendertest.ModelOptions{
 				Wrap: func(c *search.Client) bufferedsender.Indexer { return forgetful{c} },

@@ -57,7 +57,7 @@ func TestADialectHasEachPartOrSaysWhyItDoesWithout(t *testing.T) {
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Name
 			_, lacking := lacks[d.Name][name]
-			assert.Equal(t, lacking, v.Field(i).IsZero(), "%s of %s: give it, or say in lacks why not", name, d.Name)
+			assert.Equal(t, lacking, v.Field(i).IsZero(), "%s of %s is missing: add it, or add a reason to lacks", name, d.Name)
 		}
 		found, err := Named(d.Name, "outbox")
 		require.NoError(t, err)

@@ -143,7 +143,7 @@ func TestFailuresInARowOpenItHoweverFarApart(t *testing.T) {
 		}
 		assert.Equal(t, breaker.Closed, state(b), "a success came in between")
 		request(t, b, fail)
-		assert.Equal(t, breaker.Open, state(b), "one that says nothing does not interrupt the row")
+		assert.Equal(t, breaker.Open, state(b), "an inconclusive one does not interrupt the row")
 	})
 }
 

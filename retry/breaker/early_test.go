@@ -48,7 +48,7 @@ func TestThoseThatAreLetThroughEarlyAreOneAtATimeAndEverFartherApart(t *testing.
 			_, second := b.AllowEarly()
 			assert.False(t, second)
 			permit.Done(Result{Outcome: Failure})
-			assert.Equal(t, let, changes, "who was refused is notified")
+			assert.Equal(t, let, changes, "refused callers are notified")
 		}
 		assert.Equal(t, Open, b.Status().State)
 		assert.InDelta(t, 10, let, 2)

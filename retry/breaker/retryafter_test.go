@@ -29,7 +29,7 @@ func TestRetryAfterLengthensTheOpenTime(t *testing.T) {
 			first: 100 * s, last: 99 * s, want: 99 * s},
 		"forgotten after a success":    {first: 100 * s, between: succeed, want: 30 * s},
 		"not forgotten after anything": {first: 100 * s, between: saysNone, want: 98 * s},
-		"of one that says nothing": {
+		"of an inconclusive one": {
 			between: breaker.Result{Outcome: breaker.Neutral, RetryAfter: 100 * s}, want: 30 * s},
 	} {
 		t.Run(name, func(t *testing.T) {

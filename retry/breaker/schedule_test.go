@@ -65,7 +65,7 @@ func TestWhatEndsTheTrouble(t *testing.T) {
 		want    time.Duration
 	}{
 		"nothing":                         {func(*breaker.Breaker, *breaker.Permit) {}, 20 * time.Second},
-		"a result that says nothing":      {func(_ *breaker.Breaker, before *breaker.Permit) { before.Done(saysNone) }, 20 * time.Second},
+		"an inconclusive result":      {func(_ *breaker.Breaker, before *breaker.Permit) { before.Done(saysNone) }, 20 * time.Second},
 		"a success of before it opened":   {func(_ *breaker.Breaker, before *breaker.Permit) { before.Done(succeed) }, time.Second},
 		"Reset":                           {func(b *breaker.Breaker, _ *breaker.Permit) { b.Reset() }, time.Second},
 		"Disable and Enable":              {func(b *breaker.Breaker, _ *breaker.Permit) { b.Disable(); b.Enable() }, time.Second},

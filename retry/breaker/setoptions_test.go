@@ -111,7 +111,7 @@ func TestEveryOptionCanBeChangedWhileTheBreakerIsInUse(t *testing.T) {
 					assert.Equal(t, before, old)
 					assert.Equal(t, before, b.Options(), "nothing is changed")
 				}
-				require.Equal(t, c.was, c.observe(t, b), "what cannot be used has changed something")
+				require.Equal(t, c.was, c.observe(t, b), "invalid options have changed something")
 
 				old, err := b.SetOptions(c.set)
 				require.NoError(t, err)

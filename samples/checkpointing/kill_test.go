@@ -101,7 +101,7 @@ func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
 			lines++
 			key := entryOf(l).Key
 			if _, ok := docs[key]; !ok && l.start != refusedLine {
-				require.Fail(t, "the checkpoint says that this line is settled, and it is not in the index", "%+v", l)
+				require.Fail(t, "the checkpoint counts this line as settled, but it is not in the index", "%+v", l)
 			}
 			delete(docs, key)
 		}

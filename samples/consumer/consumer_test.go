@@ -150,7 +150,7 @@ func TestRecordThatFailsForAnotherReasonIsReadAgain(t *testing.T) {
 		require.NoError(t, m.stop())
 		assert.Zero(t, r.aside.count(), "a conflict says nothing about the record")
 		_, most := r.times("p", 10)
-		assert.Equal(t, 2, most, "what stood above it was sent again")
+		assert.Equal(t, 2, most, "later records were sent again")
 	})
 }
 
@@ -217,7 +217,7 @@ func TestCommitThatIsTooEarlyIsFound(t *testing.T) {
 		r.append("bad key", &Value{}, true)
 		r.append("gone", nil, false)
 		r.audit(r.group.from(0, 0))
-		assert.Len(t, r.early, 2, "a tombstone of what was never there is settled")
+		assert.Len(t, r.early, 2, "a tombstone of a missing document is settled")
 		err = r.check()
 		require.Error(t, err)
 		for _, complaint := range []string{

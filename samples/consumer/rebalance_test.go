@@ -97,7 +97,7 @@ func TestLostPartitionIsNotWrittenAnyMore(t *testing.T) {
 		synctest.Wait()
 		assert.NotSame(t, old, c.partition(0), "the old marks are of no use")
 		_, ok := old.water.Mark()
-		assert.False(t, ok, "what was taken back is not settled")
+		assert.False(t, ok, "withdrawn records are not settled")
 		r.consumed()
 		end()
 		_, most := r.times("p", 10)

@@ -22,7 +22,7 @@ func TestAnswerSaysOfEachNoteWhatBecameOfIt(t *testing.T) {
 		return &bufferedsender.ActionError{Key: key, Reason: models.ReasonWithdrawn, Unknown: unknown, Err: bufferedsender.ErrWithdrawn}
 	}
 	because := func(key string, reason models.Reason, unknown bool) *bufferedsender.ActionError {
-		return &bufferedsender.ActionError{Key: key, Reason: reason, Unknown: unknown, Message: "the service says why"}
+		return &bufferedsender.ActionError{Key: key, Reason: reason, Unknown: unknown, Message: "the service gives the reason"}
 	}
 	type errs = []*bufferedsender.ActionError
 	for name, c := range map[string]struct {
@@ -70,7 +70,7 @@ func TestComparisonFindsWhatWasReportedWrongly(t *testing.T) {
 		"indexed is missing":          {nil, 1, 0},
 		"indexed is another text":     {map[string]Note{"indexed": {Text: "y"}}, 1, 0},
 		"rejected is there":           {map[string]Note{"indexed": {Text: "x"}, "rejected": {}}, 0, 1},
-		"what was not applied is too": {map[string]Note{"indexed": {Text: "x"}, "rejected": {}, "not": {}}, 0, 2},
+		"unapplied notes are, too": {map[string]Note{"indexed": {Text: "x"}, "rejected": {}, "not": {}}, 0, 2},
 	} {
 		missing, wrong := l.differences(c.has)
 		assert.Equal(t, []int{c.missing, c.wrong}, []int{missing, wrong}, name)
@@ -79,7 +79,7 @@ func TestComparisonFindsWhatWasReportedWrongly(t *testing.T) {
 	l.add(200, notes[:1], answer{Notes: []outcome{{ID: "indexed", Outcome: unknown}}})
 	assert.Len(t, l.problems, 1, "status 200 promises more")
 	l.add(503, notes[:1], answer{})
-	assert.Len(t, l.problems, 2, "nothing was said about the note")
+	assert.Len(t, l.problems, 2, "the note has no result")
 }
 
 // The demonstration compares replies and index, and requires each kind of reply.

@@ -112,7 +112,7 @@ func TestDashboardShowsMetricsThatASenderMakes(t *testing.T) {
 				}
 				assert.Contains(t, m[2], `db_collection_name=~"$index"`, where)
 				assert.Contains(t, m[2], `db_namespace=~"$service"`, where)
-				assert.Equal(t, s.counts, m[3] != "", "a rate is for what counts: %s in %s", m[1], where)
+				assert.Equal(t, s.counts, m[3] != "", "a rate needs a counter: %s in %s", m[1], where)
 				if strings.HasPrefix(m[1], "db_client_") {
 					assert.Contains(t, m[2], `db_system_name="azure.search"`, "other clients have this metric too: %s", where)
 				}
@@ -125,10 +125,10 @@ func TestDashboardShowsMetricsThatASenderMakes(t *testing.T) {
 				}
 			}
 			for _, label := range legend.FindAllStringSubmatch(target.LegendFormat, -1) {
-				assert.True(t, grouped[label[1]], "the legend %q names what is not there in %s", target.LegendFormat, where)
+				assert.True(t, grouped[label[1]], "the legend %q names a missing label in %s", target.LegendFormat, where)
 			}
 			for label := range grouped {
-				assert.True(t, label == "le" || strings.Contains(target.LegendFormat, "{{"+label+"}}"), "the legend %q does not tell the series of %s apart", target.LegendFormat, where)
+				assert.True(t, label == "le" || strings.Contains(target.LegendFormat, "{{"+label+"}}"), "the legend %q does not distinguish the series of %s", target.LegendFormat, where)
 			}
 			assert.Equal(t, strings.Count(target.Expr, "("), strings.Count(target.Expr, ")"), where)
 		}

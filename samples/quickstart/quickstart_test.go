@@ -295,7 +295,7 @@ func TestCtrlCSaysWhatWasNotSent(t *testing.T) {
 	require.EqualValues(t, 1000, r.Completed)
 	require.Positive(t, r.Unknown, "the batches that hung")
 	require.Equal(t, r.Documents, r.Completed+r.Failed+r.Unsent)
-	require.Less(t, r.Documents, int64(50_000), "the buffer does not take all of them")
+	require.Less(t, r.Documents, int64(50_000), "the buffer does not hold all of them")
 	require.EqualValues(t, -1, r.Count)
 }
 

@@ -84,7 +84,7 @@ func TestServiceKeepsWhatWasIngested(t *testing.T) {
 	require.Len(t, first, 9)
 	o = start(t.Context(), t, flags...)
 	require.Equal(t, 0, o.Code, o.Err)
-	require.Equal(t, first, srv.Documents("passages"), "what is ingested again replaces itself")
+	require.Equal(t, first, srv.Documents("passages"), "a repeated ingest replaces the first one")
 }
 
 func TestWrongKeyIsOneLineAndExitCode1(t *testing.T) {

@@ -50,7 +50,7 @@ func TestTooMuchToBringOverInASecondGivesUpWithTheTapsOpen(t *testing.T) {
 		began := time.Now()
 		m2 := w.runner(Options{Writers: []string{"a"}, Settle: -1})
 		require.NoError(t, m2.run(t.Context()))
-		assert.Less(t, time.Since(began), 10*time.Second, "who has left with an error is not waited for")
+		assert.Less(t, time.Since(began), 10*time.Second, "a writer that left with an error is not awaited")
 		a.end()
 		w.checkTruth(newIndex)
 	})
@@ -91,7 +91,7 @@ func TestADocumentThatTheNewIndexRefusesKeepsTheAliasWhereItIs(t *testing.T) {
 				}
 			}
 		},
-		"because it is no document": func(f *Fill) {
+		"because it is not a document": func(f *Fill) {
 			f.All = func(context.Context, string) iter.Seq2[models.RawAction, error] {
 				return func(yield func(models.RawAction, error) bool) {
 					yield(models.RawAction{Key: "bad", Type: models.ActionTypeMerge, Document: document("bad", 1)}, nil)
@@ -445,6 +445,6 @@ func TestAFillWaitsForADocumentThatIsFarBehind(t *testing.T) {
 		go func() { ended <- m.r.fillFrom(ctx, f) }()
 		synctest.Wait()
 		end()
-		require.ErrorIs(t, <-ended, context.Canceled, "who waits for it ends with its context")
+		require.ErrorIs(t, <-ended, context.Canceled, "waiting calls end with their contexts")
 	})
 }

@@ -56,7 +56,7 @@ func (m *model) checkRun(r Report) {
 		for key, n := range all {
 			doc, there := m.w.srv.Document(r.Index, key)
 			if wrong := m.wrong(key, n, m.w.number(doc), there); wrong != "" {
-				m.notes.Errorf("%v: Run has ended, in %s of what is %s: %s", time.Now(), r.Index, what, wrong)
+				m.notes.Errorf("%v: Run has ended, in %s of the documents %s: %s", time.Now(), r.Index, what, wrong)
 			}
 		}
 	}

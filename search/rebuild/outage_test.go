@@ -275,7 +275,7 @@ func TestOnceTheAliasHasMovedRunBearsWhatPasses(t *testing.T) {
 				}}, err
 			}
 		},
-		"nobody says what readers see": func(m *mortal) {
+		"the readers' index is unknown": func(m *mortal) {
 			n := 0
 			m.r.opts.Shown = func(context.Context) (bool, error) {
 				if n++; n < 20 {

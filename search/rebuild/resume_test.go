@@ -130,6 +130,6 @@ func TestAWriterWaitsForARunThatIsAtWork(t *testing.T) {
 		w.set(func(r *Record) { r.Round = 2 })
 		require.NoError(t, tap.Before(t.Context(), []string{"x"}))
 		_, err = tap.Confirm(t.Context(), []string{"x"})
-		require.Error(t, err, "nobody is at work")
+		require.Error(t, err, "no Run is active")
 	})
 }

@@ -332,7 +332,7 @@ func TestManyMarksAreDrainedInPostgreSQLWithoutReadingThemAllForEachChunk(t *tes
 		require.NoError(t, err)
 		read, removed := rows(postgresRead, "hotels", 1, s.walk.from, chunk), rows(s.none, "hotels", 1, s.Values(sorted(keys))[0])
 		t.Log(n, read, removed)
-		assert.NotEmpty(t, s.walk.from, "it goes on behind what is removed")
+		assert.NotEmpty(t, s.walk.from, "it continues after the removed marks")
 		assert.Less(t, read, 20.0*chunk, "rows that Marked reads for a chunk")
 		assert.Less(t, removed, 20.0*chunk, "rows that Unmark reads for a chunk")
 	})
@@ -407,7 +407,7 @@ func TestManyMarksAreDrainedInSQLiteWithoutReadingThemAllForEachChunk(t *testing
 	assert.Contains(t, marked, "(name=? AND key>?)")
 	assert.NotContains(t, marked, "TEMP B-TREE", "it is read in the order of the index, and stops")
 	assert.Contains(t, none, "(name=? AND key=? AND round<?)")
-	drainAll(t, s, 20_000, func(int) { assert.NotEmpty(t, s.walk.from, "it goes on behind what is removed") })
+	drainAll(t, s, 20_000, func(int) { assert.NotEmpty(t, s.walk.from, "it continues after the removed marks") })
 }
 
 func TestASQLStoreSaysAtOnceWhatIsWrongWithItsOptions(t *testing.T) {

@@ -108,7 +108,7 @@ func TestAFillSaysWhatHasEndedIt(t *testing.T) {
 		require.NotErrorIs(t, err, errLost)
 		require.NotErrorIs(t, err, context.Canceled)
 	}
-	refused := (*RefusedError)(nil).add("d", errors.New("it is no upload"))
+	refused := (*RefusedError)(nil).add("d", errors.New("it is not an upload"))
 	assert.Equal(t, refused, f.failure(refused))
 }
 
@@ -152,7 +152,7 @@ func TestARunThatWatchesTheOneBeforeBearsADatabaseThatIsAway(t *testing.T) {
 		found, err = store.Load(t.Context())
 		require.NoError(t, err)
 		found.Owner = ""
-		require.NoError(t, r.own(t.Context(), found), "by the swap whose answer was lost")
+		require.NoError(t, r.own(t.Context(), found), "by the swap whose reply was lost")
 		assert.Equal(t, r.id, r.now().Owner)
 	})
 }

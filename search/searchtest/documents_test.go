@@ -39,8 +39,8 @@ func TestUploadReplacesTheWholeDocument(t *testing.T) {
 func TestMerge(t *testing.T) {
 	const before = `{"id":"1","s":"a","i":1,"ss":["x","y"],"c":{"x":"a","y":1,"n":{"z":"q","w":2}},"cs":[{"x":"a","tags":["t"]},{"x":"b"}],"d":1}`
 	for _, test := range []struct{ name, change, fields, after string }{
-		{"keeps what is not sent", `{"id":"1"}`, "s,i,ss,d", `{"s":"a","i":1,"d":1.0,"ss":["x","y"]}`},
-		{"sets what is sent", `{"id":"1","s":"b","b":true}`, "s,b,i", `{"s":"b","b":true,"i":1}`},
+		{"keeps fields that are not sent", `{"id":"1"}`, "s,i,ss,d", `{"s":"a","i":1,"d":1.0,"ss":["x","y"]}`},
+		{"sets fields that are sent", `{"id":"1","s":"b","b":true}`, "s,b,i", `{"s":"b","b":true,"i":1}`},
 		{"overwrites with null", `{"id":"1","s":null,"d":null}`, "s,i,d", `{"s":null,"i":1,"d":null}`},
 		{"replaces collections whole", `{"id":"1","ss":["z"]}`, "ss", `{"ss":["z"]}`},
 		{"empties collections with null", `{"id":"1","ss":null}`, "ss", `{"ss":[]}`},
@@ -220,7 +220,7 @@ func TestTermsThatAreTooLongFailTheirActionOnly(t *testing.T) {
 		{"the longest term", `"s":"` + most + `"`, 201},
 		{"one byte more", `"s":"` + most + `x"`, 400},
 		{"bytes are counted, not letters", `"s":"` + strings.Repeat("é", batch.MaxTermBytes/2+1) + `"`, 400},
-		{"escapes are counted as what they stand for", `"s":"` + strings.Repeat(`\u0061`, batch.MaxTermBytes) + `"`, 201},
+		{"escapes are counted as the characters they represent", `"s":"` + strings.Repeat(`\u0061`, batch.MaxTermBytes) + `"`, 201},
 		{"a field that is neither filterable nor sortable nor facetable", `"plain":"` + most + `x"`, 201},
 		{"an element of a collection", `"ss":["a","` + most + `x"]`, 400},
 		{"a field of a complex object", `"c":{"x":"` + most + `x"}`, 400},
@@ -395,7 +395,7 @@ func TestWritesBecomeVisibleAfterTheLag(t *testing.T) {
 		assert.Equal(t, "1", p.count())
 		assert.Equal(t, `{"s":null,"i":1}`, p.lookup("1", "s,i"))
 		time.Sleep(time.Second)
-		assert.Equal(t, `{"s":"a","i":1}`, p.lookup("1", "s,i"), "the merge saw the upload before anybody else")
+		assert.Equal(t, `{"s":"a","i":1}`, p.lookup("1", "s,i"), "the merge saw the upload before any reader")
 		p.indexed(`{"id":"1","@search.action":"delete"}`)
 		assert.Equal(t, "2", p.count())
 		time.Sleep(2 * time.Second)

@@ -122,7 +122,7 @@ func TestRulesThatDoSomethingAreTaken(t *testing.T) {
 	some := []DocumentFault{{Keys: []string{"a"}}}
 	for name, rules := range map[string][]Fault{
 		"a message for the status of a limit":     {{OverBytes: 5, Message: "No.", Code: "TooLarge", RetryAfter: second, RetryAfterForm: RetryAfterDate}},
-		"a limit that is committed all the same":  {{OverActions: 5, Commit: true}},
+		"a limit that is committed anyway":  {{OverActions: 5, Commit: true}},
 		"a limit and from when on":                {{OverActions: 5, From: second, For: second}},
 		"a status without a body, and a header":   {{Status: 204, RetryAfter: second}},
 		"malformed with status 200":               {{Status: 200, Body: BodyMalformed}},
@@ -134,7 +134,7 @@ func TestRulesThatDoSomethingAreTaken(t *testing.T) {
 		"no index, explicitly any":                {{Operation: OpListIndexes, Index: "*", Status: 503}},
 		"paths by pattern":                        {{Path: "*/indexes", Status: 503}, {Path: "[^a]indexes", Status: 503}, {Path: `\/indexes`, Status: 503}},
 		"the third and the last time":             {{Documents: []DocumentFault{{Nth: 3, Times: 3}}}},
-		"a second rule for what the first leaves": {{Documents: []DocumentFault{{Keys: []string{"a"}}, {Ratio: 0.5}, {Nth: 1}, {Times: 1}, {}}}},
+		"a second rule for the rest of the first": {{Documents: []DocumentFault{{Keys: []string{"a"}}, {Ratio: 0.5}, {Nth: 1}, {Times: 1}, {}}}},
 		"the ends of the ranges":                  {{Probability: 1, Status: 200, Every: 2}, {Status: 599, Documents: []DocumentFault{{Status: 300, Ratio: 1}}, Commit: true}},
 		"every rule leaves something to the next": {
 			{Operation: OpIndexDocuments, Status: 503}, {Method: "GET", Status: 503}, {Path: "/a", Status: 503}, {Index: "a", Status: 503},

@@ -121,7 +121,7 @@ func FuzzParseFaults(f *testing.F) {
 		text2, err := json.Marshal(script)
 		require.NoError(t, err)
 		again, err := ParseFaults(strings.NewReader(string(text2)))
-		require.NoError(t, err, "what was read can be written and read again: %s", text2)
+		require.NoError(t, err, "a parsed script can be written and read again: %s", text2)
 		require.Equal(t, script.Capacity, again.Capacity)
 		p := newProbe(t, nil)
 		p.SetFaults(script)

@@ -44,7 +44,7 @@ func TestFaultStatusIsAnsweredInsteadOfCarryingOut(t *testing.T) {
 	assert.Zero(t, p.DocumentCount("types"))
 	p.rules(Fault{Status: 503, Commit: true})
 	assert.Equal(t, 503, p.send("POST", indexPath, batchOf(1)).status)
-	assert.EqualValues(t, 1, p.DocumentCount("types"), "commit carries it out all the same")
+	assert.EqualValues(t, 1, p.DocumentCount("types"), "commit applies it anyway")
 	p.SetFaults(nil)
 	assert.Equal(t, 200, p.send("POST", indexPath, batchOf(1)).status)
 }

@@ -154,7 +154,7 @@ func TestConditionsDecideAboutPut(t *testing.T) {
 	c.call("PUT", "/indexes('small')", small, "If-None-Match: "+second).want(t, 412, failed)
 	third := c.call("PUT", "/indexes('small')", small, "If-Match: W/"+second).want(t, 200, "").etag(t)
 	fourth := c.call("PUT", "/indexes('small')", small, `If-Match: "0x1", `+third).want(t, 200, "").etag(t)
-	require.Equal(t, fourth, c.call("GET", "/indexes('small')", "").etag(t), "what failed has changed nothing")
+	require.Equal(t, fourth, c.call("GET", "/indexes('small')", "").etag(t), "failed requests have changed nothing")
 	c.call("PUT", "/indexes('small')", small, "If-Match: *").want(t, 200, "")
 }
 

@@ -45,7 +45,7 @@ func TestRequestsShowWhatArrived(t *testing.T) {
 	assert.False(t, first.Fault)
 	assert.True(t, second.Fault)
 	assert.Error(t, second.Err)
-	assert.Equal(t, 200, second.Status, "what would have been answered")
+	assert.Equal(t, 200, second.Status, "the intended answer")
 	assert.Equal(t, "1", third.Key)
 	assert.NotContains(t, fmt.Sprint(got), "secret")
 	assert.NotContains(t, fmt.Sprint(got), AdminKey)

@@ -96,7 +96,7 @@ func TestStopListeningIsLikeTheDeathOfAProcess(t *testing.T) {
 		assert.ErrorIs(t, err, syscall.ECONNREFUSED)
 		assert.Nil(t, p.CertPool())
 		assert.Equal(t, "https://searchtest.search.windows.net", p.URL())
-		assert.Equal(t, "1", p.count(), "requests inside of the process go on")
+		assert.Equal(t, "1", p.count(), "requests within the process continue")
 	})
 }
 
@@ -117,7 +117,7 @@ func TestServerThatStoppedListeningComesBackAsItWas(t *testing.T) {
 			assert.Equal(t, 200, status)
 			status, err = p.uploadTo(client, url, "a")
 			require.NoError(t, err)
-			assert.Equal(t, 503, status, "a script goes on where it was")
+			assert.Equal(t, 503, status, "a script continues where it was")
 			p.SetFaults(nil)
 		}
 		assert.EqualValues(t, 4, p.DocumentCount("types"))

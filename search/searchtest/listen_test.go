@@ -49,7 +49,7 @@ func TestListenersServeTheSameService(t *testing.T) {
 		assert.Equal(t, "3", p.count())
 		a, err = overNetwork(t, p, "GET", "/indexes('types')", "")
 		require.NoError(t, err)
-		assert.Contains(t, a.body, `"name":"types"`, "a client of net/http unpacks what it asked for compressed")
+		assert.Contains(t, a.body, `"name":"types"`, "a client of net/http decompresses replies that it requested compressed")
 		a, err = overNetwork(t, p, "GET", "/indexes('types')/docs('none')", "")
 		require.NoError(t, err)
 		assert.Equal(t, 404, a.status)

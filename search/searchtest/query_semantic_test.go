@@ -102,7 +102,7 @@ func TestSemanticRepliesHaveTheShapeOfTheService(t *testing.T) {
 		`{"@search.score":0.4073985,"@search.rerankerScore":1.1953125,"@search.captions":[{"text":"Rain falls from a cloud.","highlights":"Rain falls from a<em> cloud.</em>"}],"id":"rain"}]}`,
 		a.body)
 	a = p.articles(`{"search":"rain","queryType":"semantic","select":"id"}`)
-	assert.Equal(t, `{"@search.answers":[],"value":[{"@search.score":3.973239,"@search.rerankerScore":4.0,"id":"rain"}]}`, a.body, "nobody asked for more")
+	assert.Equal(t, `{"@search.answers":[],"value":[{"@search.score":3.973239,"@search.rerankerScore":4.0,"id":"rain"}]}`, a.body, "more was not requested")
 	a = p.articles(`{"search":"clouds","queryType":"semantic","answers":"extractive|threshold-0","semanticQuery":"rain falls on cloudy nights?","select":"id","top":0}`)
 	assert.Equal(t, `{"@search.answers":[{"key":"rain","text":"Rain falls from a cloud.","highlights":"<em>Rain falls </em>from a cloud.","score":0.45500001311302185}],"value":[]}`, a.body, "a thousandth in 32 bits")
 }
@@ -114,7 +114,7 @@ func TestSemanticRankingIsNamedWhereItIsNotOn(t *testing.T) {
 	assert.Equal(t, http.StatusNotImplemented, a.status)
 	assert.Contains(t, a.message(), "searchtest does not emulate semantic ranking. Options.SemanticStandIn")
 	a = p.articles(`{"search":"x","queryType":"semantic","answers":"generative"}`)
-	assert.Equal(t, http.StatusBadRequest, a.status, "what the service refuses is refused as it does")
+	assert.Equal(t, http.StatusBadRequest, a.status, "refusals are those of the service")
 }
 
 func TestDocumentsWithMoreOfTheWordsScoreMore(t *testing.T) {
@@ -273,7 +273,7 @@ func TestFunctionsBoostTheScoreOfTheRanking(t *testing.T) {
 	assert.Equal(t, "fog rain clouds stone", r.ids())
 	r = p.semantic(`{"search":"cloud ground air","queryType":"semantic","scoringProfile":"recent","semanticConfiguration":"plain"}`)
 	assert.Equal(t, "clouds fog stone rain", r.ids(), "the configuration asks for the order of the other score")
-	assert.NotNil(t, r.Value[0].Boosted, "which is there all the same")
+	assert.NotNil(t, r.Value[0].Boosted, "which is present anyway")
 	r = p.semantic(query + `,"scoringProfile":"weights"}`)
 	assert.Nil(t, r.Value[0].Boosted, "weights are about text")
 	older := p.send(http.MethodPost, "/indexes('articles')/docs/search?api-version=2024-07-01", query+`,"scoringProfile":"recent"}`)

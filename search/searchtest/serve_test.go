@@ -178,7 +178,7 @@ func TestRequestsMayBeCompressed(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, post(whole[:len(whole)/2], "gzip").status, "half of it")
 	assert.Equal(t, http.StatusUnsupportedMediaType, post(`{"value":[{"id":"1"}]}`, "br").status)
 	bomb := zipped(`{"value":[{"id":"3","plain":"` + strings.Repeat("x", 100_000) + `"}]}`)
-	assert.Equal(t, http.StatusRequestEntityTooLarge, post(bomb, "gzip").status, "the limit is on what it unpacks to")
+	assert.Equal(t, http.StatusRequestEntityTooLarge, post(bomb, "gzip").status, "the limit applies to the decompressed body")
 	assert.EqualValues(t, 1, p.DocumentCount("types"))
 }
 

@@ -41,7 +41,7 @@ func TestSnapshotFileIsReplacedAsAWhole(t *testing.T) {
 	require.NoError(t, p.SnapshotFile(link))
 	old, err := io.ReadAll(reader)
 	require.NoError(t, err)
-	assert.Equal(t, "before", string(old), "whoever reads the old one reads on")
+	assert.Equal(t, "before", string(old), "a reader of the old file can continue")
 	target, err := os.Readlink(link)
 	require.NoError(t, err)
 	assert.Equal(t, path, target, "the link is still one")

@@ -257,7 +257,7 @@ func TestCompactionEndsWithParkedKeysThatHaveLongReasons(t *testing.T) {
 			}
 			ends := commits(leases)
 			for i := range ends {
-				ends[i].Fate, ends[i].Reason = queue.Park, strings.Repeat("the service says what is wrong with it ", 12)
+				ends[i].Fate, ends[i].Reason = queue.Park, strings.Repeat("the service explains the refusal ", 12)
 			}
 			_, _, err = q.Settle(t.Context(), ends...)
 			require.NoError(t, err)

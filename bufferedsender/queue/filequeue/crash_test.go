@@ -107,7 +107,7 @@ func (s *story) verify(t require.TestingT, q *Queue, now map[string][]string) {
 		}
 	}
 	for key := range now {
-		require.Positive(t, s.next[key], "nobody has appended %s", key)
+		require.Positive(t, s.next[key], "%s was never appended", key)
 	}
 }
 
@@ -346,7 +346,7 @@ func TestASyncThatFailedIsNeverTriedAgain(t *testing.T) {
 			require.ErrorIs(t, err, queue.ErrFailed)
 		}
 		require.ErrorIs(t, q.Close(), queue.ErrFailed)
-		assert.Equal(t, 1, fails, "the kernel may have dropped what it could not write")
+		assert.Equal(t, 1, fails, "the kernel may have dropped unwritten pages")
 		d.Crash(nothing)
 		q = mustOpen(t, d, &Options{SegmentBytes: minSegment})
 		require.Equal(t, map[string][]string{"a": {`upload{"version":1}`}}, contents(t, q))

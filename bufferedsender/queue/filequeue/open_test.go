@@ -47,7 +47,7 @@ func TestTheQueueOfAnotherIndexIsRefused(t *testing.T) {
 	_, err = Open(dir, &Options{Index: "hotels", Endpoint: "https://b.search.windows.net"})
 	require.ErrorIs(t, err, ErrOther)
 	q, err = Open(dir, nil)
-	require.NoError(t, err, "who does not say what it is for is not asked")
+	require.NoError(t, err, "without an index name there is no check")
 	require.NoError(t, q.Close())
 }
 

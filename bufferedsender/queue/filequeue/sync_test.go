@@ -36,7 +36,7 @@ func TestWhatAFailedSyncHasLeftInMemoryIsDurableAfterAnOpen(t *testing.T) {
 		d.Fail = nil
 		q = mustOpen(t, d, nil)
 		a.q, a.number = q, a.number-1
-		require.NoError(t, a.append(t.Context(), large), "it says that it is durable")
+		require.NoError(t, a.append(t.Context(), large), "it claims to be durable")
 		require.NoError(t, a.append(t.Context(), upload("c", 1)))
 		synctest.Wait()
 		d.Crash(nothing)

@@ -94,7 +94,7 @@ func (v *volume) round() {
 		}
 		if len(leases) > 0 {
 			_, _, err = v.q.Settle(v.t.Context(), commits(leases)...)
-			require.NoError(v.t, err, "what was reserved can be settled")
+			require.NoError(v.t, err, "reserved keys can be settled")
 		}
 		v.rest()
 		if s, err := v.q.Stats(v.t.Context()); err == nil && s.Waiting+s.Leased == 0 {
@@ -108,7 +108,7 @@ func (v *volume) round() {
 	require.NoError(v.t, err)
 	for _, e := range entries {
 		_, err := v.q.Drop(v.t.Context(), e.Key)
-		require.NoError(v.t, err, "what is parked can be dropped")
+		require.NoError(v.t, err, "parked keys can be dropped")
 		v.rest()
 	}
 	v.rest()

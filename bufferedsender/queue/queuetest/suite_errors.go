@@ -75,7 +75,7 @@ func argumentPromises() []promise {
 		name   string
 		change func(*queue.End)
 	}{
-		{"an end without a fate", func(e *queue.End) { e.Fate = 0 }},
+		{"an end without a kind", func(e *queue.End) { e.Fate = 0 }},
 		{"an unknown fate", func(e *queue.End) { e.Fate = queue.Park + 1 }},
 		{"fewer than no records done", func(e *queue.End) { e.Done = -1 }},
 		{"a delay of less than no time", func(e *queue.End) { e.After = -1 }},

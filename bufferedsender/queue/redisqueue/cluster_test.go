@@ -233,7 +233,7 @@ func TestFailoverToAReplicaThatLagsLosesWhatItLacksAndNothingElse(t *testing.T) 
 		require.True(t, there[i], had[i])
 		require.False(t, there[len(had)+i], "it was never on the replica, or this test tests nothing: %s", lacks[i])
 	}
-	require.Len(t, commit(t, q, zombies), 30, "the replica knows nothing of this reservation")
+	require.Len(t, commit(t, q, zombies), 30, "the replica lacks this reservation")
 	require.Empty(t, commit(t, q, held[2:]), "but of that one")
 	rest := take(t, q, 1000)
 	require.Len(t, rest, len(had)-5+1)

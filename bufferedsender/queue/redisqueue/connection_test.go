@@ -28,7 +28,7 @@ func TestUserWithoutChannelsIsToldTheTruth(t *testing.T) {
 	_, err := q.Append(t.Context(), mergeOf("a"))
 	t.Log(err)
 	if err != nil {
-		require.Equal(t, there(t, q, "a"), errors.Is(err, queue.ErrUnknown), "kept, but told that it was not")
+		require.Equal(t, there(t, q, "a"), errors.Is(err, queue.ErrUnknown), "kept, but reported as not kept")
 	}
 }
 

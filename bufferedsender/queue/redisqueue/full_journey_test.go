@@ -172,7 +172,7 @@ func endSixLeases(t *testing.T, q *Queue) {
 
 func TestASenderThatStartsWhileItsServerIsFullDrainsTheQueue(t *testing.T) {
 	t.Parallel()
-	for name, marking := range map[string]bool{"alone": false, "while a rebuild marks what it writes": true} {
+	for name, marking := range map[string]bool{"alone": false, "while a rebuild marks written keys": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := servers.NewRedis(t)

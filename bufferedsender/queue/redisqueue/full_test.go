@@ -207,7 +207,7 @@ var onFullServer = []struct {
 	{"peek", "whether keys are there", func(_ *testing.T, q *Queue, _ *clock) call {
 		return func(ctx context.Context) error { _, err := q.Contains(ctx, "a", "z"); return err }
 	}},
-	{"next", "what a watcher asks", func(_ *testing.T, q *Queue, _ *clock) call {
+	{"next", "the calls of a watcher", func(_ *testing.T, q *Queue, _ *clock) call {
 		return func(ctx context.Context) error { q.peekNext(ctx); return nil } // a refused call is counted
 	}},
 	{"repair", "a queue", func(_ *testing.T, q *Queue, _ *clock) call {
@@ -342,7 +342,7 @@ func TestEveryScriptButThatOfAppendRunsWhileTheMemoryOfTheServerIsFull(t *testin
 					require.ErrorContains(t, err, "memory of the server is full")
 					assert.Equal(t, before, contents(t, place.client, queues[i]), "something was kept")
 					assert.Equal(t, map[string]int{sha: 1}, c.refused)
-					require.ErrorIs(t, queues[i].Fault(), queue.ErrFull, "Health names what adding calls wait for")
+					require.ErrorIs(t, queues[i].Fault(), queue.ErrFull, "Health names the reason why adding calls wait")
 					require.ErrorContains(t, queues[i].Fault(), "memory of the server is full")
 				})
 			}

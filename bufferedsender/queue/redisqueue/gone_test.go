@@ -103,7 +103,7 @@ func TestEachKeyThatIsDeletedIsNamedByEveryCallAndRepairLosesRecordsOnly(t *test
 			if kind == "r" {
 				require.EqualValues(t, 37, done.Lost)
 				require.Zero(t, done.Keys)
-				require.ErrorIs(t, err, queue.ErrLost, "that they are settled cannot be said any more")
+				require.ErrorIs(t, err, queue.ErrLost, "settlement can no longer be confirmed")
 				return
 			}
 			require.Equal(t, Repaired{Keys: 37, Gone: done.Gone}, done)

@@ -49,7 +49,7 @@ func TestFullServerDoesNotHideThatTheCallWasKept(t *testing.T) {
 	_, err = q.Append(t.Context(), call)
 	t.Log(err)
 	if errors.Is(err, queue.ErrFull) {
-		require.ErrorIs(t, err, queue.ErrUnknown, "ErrFull alone says that nothing was kept, and it was")
+		require.ErrorIs(t, err, queue.ErrUnknown, "only ErrFull would mean that nothing was kept, but it was")
 	}
 }
 
@@ -209,7 +209,7 @@ func TestRepeatAfterAnErrorDoesNotLeaseTwice(t *testing.T) {
 		}
 	}
 	for k, n := range got {
-		require.Equal(t, 1, n, "%s was handed out %d times under one token; a sender takes each of them", k, n)
+		require.Equal(t, 1, n, "%s was reserved %d times under one token; a sender would send each", k, n)
 	}
 	require.NotEmpty(t, got)
 }

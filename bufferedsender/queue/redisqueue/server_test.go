@@ -411,7 +411,7 @@ func TestServerThatWasEmptiedHasLostTheQueue(t *testing.T) {
 	_, err = again.Settled(t.Context(), r.Position)
 	require.ErrorIs(t, err, queue.ErrLost)
 	_, err = q.Append(t.Context(), callOf("body", "b"))
-	require.ErrorIs(t, err, queue.ErrLost, "it was made anew by somebody else")
+	require.ErrorIs(t, err, queue.ErrLost, "another process created it again")
 }
 
 func TestWatcherIsWokenByOthersAndByTime(t *testing.T) {

@@ -107,5 +107,5 @@ func TestShardThatIsDownParksNobody(t *testing.T) {
 	s, err := q.Stats(t.Context())
 	require.NoError(t, err)
 	t.Logf("expired %d, parked %d", s.Expired, s.Parked)
-	require.Zero(t, s.Parked, "keys that nobody has ever sent are parked as poison")
+	require.Zero(t, s.Parked, "keys that were never sent are parked as poison")
 }

@@ -110,7 +110,7 @@ func full(b *testing.B, dir string, g generated) *Tree {
 	return tree
 }
 
-var benchKeys = flag.Int("keys", 1_000_000, "how many keys BenchmarkCompare has; with 10000000 making the tree takes some ten seconds, and 3 GB")
+var benchKeys = flag.Int("keys", 1_000_000, "number of keys of BenchmarkCompare; building the tree with 10000000 takes about ten seconds and 3 GB")
 
 // BenchmarkCompare measures a comparison without its pauses. The source is read once without differences and twice
 // with some. "told" is a tree in which a tenth of the keys has changed since the last fold.

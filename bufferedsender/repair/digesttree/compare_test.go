@@ -66,10 +66,10 @@ func TestOnlyWhatDiffersAllAlongIsADifference(t *testing.T) {
 	require.Equal(t, []Difference{{Key: "lost", Here: 1, There: 2}}, found.Keys)
 
 	found = compared(t, tree, &moving{tables: []table{first, tableOf(map[string]int64{"lost": 1, "written": 1, "late": 1, "same": 1})}})
-	require.Equal(t, Differences{}, found, "what has arrived meanwhile")
+	require.Equal(t, Differences{}, found, "changes that arrived meanwhile")
 	tell(tree, map[string]int64{"lost": 2, "written": 2})
 	found = compared(t, tree, &moving{tables: []table{first, third}})
-	require.Equal(t, Differences{}, found, "what is equal at first is not looked at again")
+	require.Equal(t, Differences{}, found, "equal segments are not read again")
 }
 
 func TestAComparisonWaitsAJitteredPauseBeforeEachLookUnlessNothingDiffers(t *testing.T) {
@@ -184,7 +184,7 @@ func TestManySegmentsWithAKeyEachAreAllFoundAlthoughNoneIsRepaired(t *testing.T)
 				seen[d.Key] = true
 			}
 		}
-		require.Len(t, seen, 3*most, "each call goes on behind the keys of the one before")
+		require.Len(t, seen, 3*most, "each call continues after the keys of the previous one")
 	}
 }
 
@@ -195,7 +195,7 @@ func TestASegmentThatDiffersAndYieldsNothingTwiceIsBuiltAnewAndCounted(t *testin
 	side := wrong{tableOf(all), "k3"}
 	found := compared(t, tree, side)
 	require.Equal(t, Differences{Segments: 1}, found)
-	require.Equal(t, Differences{}, compared(t, tree, tableOf(all)), "in a row: it does not differ, so it counts anew")
+	require.Equal(t, Differences{}, compared(t, tree, tableOf(all)), "in a row: it does not differ, so the count restarts")
 	require.Equal(t, Differences{Segments: 1}, compared(t, tree, side))
 	require.Equal(t, Differences{Segments: 1}, compared(t, tree, side))
 	require.Equal(t, Differences{Unknown: 1}, compared(t, tree, side), "it does not differ for ever")

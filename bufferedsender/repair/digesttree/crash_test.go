@@ -187,7 +187,7 @@ func TestAMissingFileMakesAllSegmentsUnknownOrDue(t *testing.T) {
 		tree := openDisk(t, d, Options{SegmentBits: 2})
 		require.Zero(t, sureSegments(tree), missing)
 		if strings.HasPrefix(missing, basePrefix) {
-			require.Equal(t, 4, tree.Stats().Unknown, "what was built was said of what is missing")
+			require.Equal(t, 4, tree.Stats().Unknown, "a missing segment was marked as built")
 		}
 	}
 }
@@ -290,7 +290,7 @@ func TestWhatOpenHasReadAndACrashTakesIsNoticed(t *testing.T) {
 
 	tree = openDisk(t, d, Options{})
 	require.Empty(t, content(t, tree))
-	require.Equal(t, 4, tree.Stats().Unknown, "it was said that the segments are complete, with the key")
+	require.Equal(t, 4, tree.Stats().Unknown, "the segments were marked as complete, with the key")
 }
 
 func TestAFoldThatIsCutOffDoesNotSayThatASegmentIsBuiltWhoseRowsAreInTheNextLog(t *testing.T) {

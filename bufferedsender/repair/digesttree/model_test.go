@@ -154,7 +154,7 @@ func (m *model) compare(rt *rapid.T) {
 // rebuild builds due segments while other changes arrive.
 func (m *model) rebuild(rt *rapid.T) {
 	index := modelTables.Draw(rt, "index")
-	at := modelKeys.Draw(rt, "row before which it is told")
+	at := modelKeys.Draw(rt, "row before which the change arrives")
 	told := map[string]bool{}
 	_, _, err := m.tree.Rebuild(rt.Context(), during(tableOf(index), at, func() {
 		for range rapid.IntRange(0, 3).Draw(rt, "how many") {
@@ -219,7 +219,7 @@ func (m *model) crash(rt *rapid.T, choose func(what string, n int) int) {
 			m.state[i] = due
 		}
 	}
-	if rapid.Bool().Draw(rt, "fold what was found") {
+	if rapid.Bool().Draw(rt, "fold the content") {
 		m.attempt(m.tree.fold)
 	}
 }

@@ -61,7 +61,7 @@ func TestTellingNeverWaitsForADisk(t *testing.T) {
 		want["later"] = 1
 		require.Zero(t, time.Since(began))
 		require.Equal(t, int64(20_001), tree.Stats().Unsynced)
-		require.Equal(t, want, content(t, tree), "comparing does not wait for what is written, either")
+		require.Equal(t, want, content(t, tree), "comparing does not wait for writes, either")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		require.ErrorIs(t, tree.Sync(ctx), context.DeadlineExceeded)
@@ -219,7 +219,7 @@ func TestOneTreeHasTheFolderAndItsNumberOfSegments(t *testing.T) {
 	require.NoError(t, tree.Close(t.Context()))
 	tree.Confirmed("a", 1)
 	require.Zero(t, tree.Stats().PendingBytes, "it is closed")
-	require.NoError(t, tree.Sync(t.Context()), "everything that the tree was told before Close is durable")
+	require.NoError(t, tree.Sync(t.Context()), "every change before Close is durable")
 	require.Equal(t, 32, openDir(t, dir, Options{SegmentBits: 6}).Stats().Segments)
 	_, err = Open(dir, &Options{SegmentBits: 1, MaxPending: -1})
 	require.ErrorContains(t, err, "SegmentBits: got 1")

@@ -56,7 +56,7 @@ func TestWhatIsToldSinceALookCountsMoreThanWhatItHasSeen(t *testing.T) {
 	seen := []models.Row{{Key: "a", Version: 1}, {Key: "b", Version: 1}, {Key: "c", Version: 5}, {Key: "e", Version: 5}}
 	require.Equal(t, 2, l([]string{"a", "b", "c", "d", "e"}, seen), "c, and d, which is not there")
 	require.Equal(t, map[string]int64{"a": 2, "c": 5, "e": 1}, content(t, tree))
-	require.Equal(t, 1, l([]string{"c"}, []models.Row{{Key: "c", Version: 6}}), "what it has told itself is nothing newer")
+	require.Equal(t, 1, l([]string{"c"}, []models.Row{{Key: "c", Version: 6}}), "its own confirmations are not newer changes")
 	require.Zero(t, other([]string{"d"}, []models.Row{{Key: "d", Version: 1}}), "but for another one it is")
 	end()
 	end()

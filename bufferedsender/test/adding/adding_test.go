@@ -128,7 +128,7 @@ func TestAContextEndsTheWaitingNeverTheWork(t *testing.T) {
 			require.ErrorIs(t, r.Sender.Flush(ctx, nil), cause)
 			assert.Equal(t, time.Second, r.Now())
 			time.Sleep(90 * time.Second)
-			assert.Len(t, r.Indexed(), 5, "what Flush asked for is done without it")
+			assert.Len(t, r.Indexed(), 5, "the flushed actions are sent without it")
 			assert.Len(t, r.Requests(), 3)
 			assert.Equal(t, []time.Duration{0, 30 * time.Second, time.Minute}, []time.Duration{r.Requests()[0].At, r.Requests()[1].At, r.Requests()[2].At})
 		})

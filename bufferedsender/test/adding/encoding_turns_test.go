@@ -195,7 +195,7 @@ func TestTurnsBoundWhatWaitingCallsHold(t *testing.T) {
 // Calls that arrive together, before any of them waits, do not all encode at once.
 func TestCallsThatComeAtOnceHoldLittle(t *testing.T) {
 	const limit, callers, size = 4 << 20, 400, 100_000
-	for name, full := range map[string]bool{"empty buffer": false, "full buffer, nobody waits yet": true} {
+	for name, full := range map[string]bool{"empty buffer": false, "full buffer, no call waits yet": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{}, &sendertest.Options{
@@ -224,7 +224,7 @@ func TestCallsThatComeAtOnceHoldLittle(t *testing.T) {
 				time.Sleep(time.Minute)
 				held := sendertest.HeapNow() - before
 				t.Logf("%.1f MB, %.1f times the limit; WaitingBytes by its own account %d", float64(held)/1e6, float64(held)/limit, s.Stats().BlockedProducers)
-				assert.Less(t, held, int64(3*limit), "the buffer, its documents, and what fits in once more")
+				assert.Less(t, held, int64(3*limit), "the buffer, its documents, and as much again")
 				s.Resume()
 			})
 		})

@@ -60,7 +60,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 			assert.ErrorContains(t, err, want)
 		}
 	})
-	t.Run("a nil client beside a queue, which nobody would drain", func(t *testing.T) {
+	t.Run("a nil client with a queue that no process would drain", func(t *testing.T) {
 		q, err := memqueue.New(nil)
 		require.NoError(t, err)
 		_, err = bufferedsender.New((*search.Client)(nil), &sendertest.Options{Queue: q})
@@ -79,7 +79,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		}
 		assert.ErrorContains(t, err, "nil")
 	})
-	t.Run("more actions than the service takes", func(t *testing.T) {
+	t.Run("more actions than the service accepts", func(t *testing.T) {
 		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 32_001}})
 		require.ErrorContains(t, err, "32000")
 	})
@@ -190,7 +190,7 @@ func TestIndexSeqLeavesOutWhatOnRejectedAllows(t *testing.T) {
 			assert.Equal(t, []string{"a"}, r.Indexed())
 		})
 	})
-	t.Run("it is not asked about what is no fault of the document", func(t *testing.T) {
+	t.Run("it is not called for errors unrelated to the document", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			rejected = nil
@@ -259,7 +259,7 @@ func TestAWrongEndpointFailsWithWhatItAnswers(t *testing.T) {
 		assert.LessOrEqual(t, s.Requests, int64(attempts))
 		assert.NotEmpty(t, failure.Error())
 	})
-	t.Run("whose certificate nobody trusts", func(t *testing.T) {
+	t.Run("with an untrusted certificate", func(t *testing.T) {
 		secure := searchtest.NewServer(nil)
 		require.NoError(t, secure.ListenTLS("127.0.0.1:0"))
 		defer secure.Close()

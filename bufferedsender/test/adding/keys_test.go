@@ -201,7 +201,7 @@ func TestTheIndexDefinitionIsFetchedOnceAndAFailureIsNeverCached(t *testing.T) {
 			assert.EqualValues(t, 1, s.Stats().Completed)
 		})
 	})
-	t.Run("a first caller who is cancelled does not poison the others", func(t *testing.T) {
+	t.Run("cancelling the first caller does not affect the others", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			asked := 0
 			s := start(t, &asked, func(ctx context.Context) (string, error) {
@@ -227,7 +227,7 @@ func TestTheIndexDefinitionIsFetchedOnceAndAFailureIsNeverCached(t *testing.T) {
 			assert.EqualValues(t, 5, s.Stats().Completed)
 		})
 	})
-	t.Run("one who waits for another's question may give up", func(t *testing.T) {
+	t.Run("a caller that waits for another's request may give up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			asked := 0
 			s := start(t, &asked, func(context.Context) (string, error) { time.Sleep(time.Minute); return "id", nil })

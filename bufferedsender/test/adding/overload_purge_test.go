@@ -93,7 +93,7 @@ func TestNothingIsPurgedWithoutNeed(t *testing.T) {
 	for _, name := range []string{"purge the oldest", "purge all"} {
 		policy := overloads[name]
 		for what, test := range map[string]func(t *testing.T, r *sendertest.Rig){
-			"full and open, but nobody wants room": func(t *testing.T, r *sendertest.Rig) {
+			"full and open, but no call wants room": func(t *testing.T, r *sendertest.Rig) {
 				r.Down(500)
 				r.Upload(sendertest.Hotels("k", 4)...)
 				time.Sleep(time.Hour)
@@ -111,7 +111,7 @@ func TestNothingIsPurgedWithoutNeed(t *testing.T) {
 				r.Upload(sendertest.Hotels("new", 4)...)
 				assert.GreaterOrEqual(t, r.Now(), 30*time.Second)
 			},
-			"full and throttled, which is no failure yet": func(t *testing.T, r *sendertest.Rig) {
+			"full and throttled, which is not a failure yet": func(t *testing.T, r *sendertest.Rig) {
 				r.Faults(searchtest.Fault{Count: 1, Status: 429, RetryAfter: searchtest.Duration(time.Minute)})
 				r.Upload(sendertest.Hotels("k", 4)...)
 				r.Upload(sendertest.Hotels("new", 4)...)

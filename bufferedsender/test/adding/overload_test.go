@@ -62,7 +62,7 @@ func TestAFullBufferAcceptsNothingMore(t *testing.T) {
 				assert.Equal(t, mark, r.Sender.Stats().PendingActions)
 				r.Respond(nil)
 				require.NoError(t, r.Flush())
-				assert.ElementsMatch(t, sendertest.IDs(sendertest.Hotels("k", mark)), r.AppliedKeys(), "what was rejected is never sent")
+				assert.ElementsMatch(t, sendertest.IDs(sendertest.Hotels("k", mark)), r.AppliedKeys(), "rejected documents are never sent")
 			})
 		})
 	}
@@ -237,10 +237,10 @@ func TestOverloadFailRejects(t *testing.T) {
 		assert.Zero(t, r.Now(), "none of them waits")
 		r.Respond(nil)
 		require.NoError(t, r.Flush())
-		assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 4)), r.Indexed(), "what was accepted is kept")
+		assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 4)), r.Indexed(), "accepted documents are kept")
 		assert.Zero(t, r.Sender.Stats().Purged)
 	})
-	t.Run("what does not fit of a call", func(t *testing.T) {
+	t.Run("the part of a call that does not fit", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 6}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil), WhenFull: bufferedsender.Reject()}, Retry: sendertest.RetryAtOnce})
 			r.OpenBreaker(sendertest.Hotels("k", 2)...)

@@ -92,7 +92,7 @@ func TestOrderPerKeyIsKeptWhateverTheLatencies(t *testing.T) {
 				var stored sendertest.Hotel
 				raw, _ := r.Service.Document("hotels", key)
 				assert.NoError(t, json.Unmarshal(raw, &stored))
-				assert.Equal(t, v, stored.Rooms, "what the index holds of %s", key)
+				assert.Equal(t, v, stored.Rooms, "the index's document %s", key)
 			}
 			ok = !t.Failed()
 		})

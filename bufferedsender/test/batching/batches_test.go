@@ -59,7 +59,7 @@ func TestNoRequestIsOverItsLimits(t *testing.T) {
 			r.Flush()
 		})
 	})
-	t.Run("as many requests at once as MaxInFlight says", func(t *testing.T) {
+	t.Run("MaxInFlight requests at once", func(t *testing.T) {
 		for given, want := range map[int]int{0: 1, 1: 1, 3: 3, 7: 7} {
 			synctest.Test(t, func(t *testing.T) { // the rig checks the number
 				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: given}})
@@ -171,7 +171,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 			require.NoError(t, r.Flush())
 		})
 	})
-	t.Run("a failure gives its room back", func(t *testing.T) {
+	t.Run("a failure returns its room", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxBufferedActions: 5}})
 			r.Respond(sendertest.Always(404, sendertest.ErrorBody("no such index")))
@@ -194,7 +194,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 			})
 		}
 	})
-	t.Run("also if those who add never wait", func(t *testing.T) {
+	t.Run("also if adding calls never wait", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 3}, AutoFlushInterval: -1})
 			for i := range 10 {
@@ -207,7 +207,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 			assert.Len(t, r.Indexed(), 30)
 		})
 	})
-	t.Run("one whose ctx ends makes way for the next", func(t *testing.T) {
+	t.Run("a call whose ctx ends makes way for the next", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 1000}, AutoFlushInterval: -1, RequestTimeout: -1})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Minute)})
@@ -255,7 +255,7 @@ func TestFullInBytesIsSentAtOnce(t *testing.T) {
 		assert.Zero(t, index.Requests(), "waits for a full batch")
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "large", Name: strings.Repeat("x", 9_930)}))
 		synctest.Wait()
-		assert.EqualValues(t, 1, index.Requests(), "the first no longer fits beside the second")
+		assert.EqualValues(t, 1, index.Requests(), "the first no longer fits next to the second")
 		require.NoError(t, sender.Close(t.Context()))
 	})
 }
@@ -287,7 +287,7 @@ func TestAFullBufferIsSentEvenIfItFillsNoBatch(t *testing.T) {
 		})
 		require.NoError(t, err)
 		for i := range 25 {
-			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k" + strconv.Itoa(i)}), "somebody waits for room, so it is made")
+			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k" + strconv.Itoa(i)}), "a call waits for room, so room is made")
 		}
 		require.NoError(t, sender.Close(t.Context()))
 	})

@@ -33,7 +33,7 @@ func TestPauseHoldsAllSending(t *testing.T) {
 		assert.Len(t, r.Indexed(), 5, "one Resume ends any number of Pauses")
 		assert.GreaterOrEqual(t, r.Requests()[0].At, time.Hour)
 	})
-	t.Run("requests under way go on, what they leave waits", func(t *testing.T) {
+	t.Run("requests in flight continue, the rest waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Retry: sendertest.RetryAtOnce})
 			r.Respond(func(n int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -117,7 +117,7 @@ func TestPauseHoldsAllSending(t *testing.T) {
 			assert.Len(t, r.Indexed(), 3)
 		})
 	})
-	t.Run("and when its context ends says why it did not", func(t *testing.T) {
+	t.Run("and at the end of its context it returns the reason", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Sender.Pause()
@@ -225,7 +225,7 @@ func TestSetControlOfLimitsCountsFromTheNextRequest(t *testing.T) {
 			require.ErrorIs(t, r.Sender.UploadDocuments(t.Context(), sendertest.HotelOfSize("too-large", 8000)), bufferedsender.ErrDocumentTooLarge)
 			r.Upload(sendertest.HotelOfSize("c", 1000))
 			require.NoError(t, r.Flush())
-			assert.Equal(t, [][]string{{"large"}, {"a", "b"}, {"c"}}, sendertest.KeysOf(r.Requests()), "what was accepted is sent, alone if need be")
+			assert.Equal(t, [][]string{{"large"}, {"a", "b"}, {"c"}}, sendertest.KeysOf(r.Requests()), "accepted actions are sent, alone if necessary")
 			assert.Len(t, r.Indexed(), 4)
 		})
 	})
@@ -248,7 +248,7 @@ func TestSetControlOfLimitsOfTheBuffer(t *testing.T) {
 		"in actions": {bufferedsender.Limits{MaxBufferedActions: 3}, bufferedsender.Limits{MaxBufferedActions: 12}},
 		"in bytes":   {bufferedsender.Limits{MaxBufferedBytes: 3000}, bufferedsender.Limits{MaxBufferedBytes: 12_000}},
 	} {
-		t.Run("lowered below what is buffered "+name, func(t *testing.T) {
+		t.Run("lowered below the buffered size "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 12, MaxBufferedBytes: 12_000, MaxBatchActions: 2, MaxBatchBytes: 2500}})
 				r.Sender.Pause()
@@ -257,7 +257,7 @@ func TestSetControlOfLimitsOfTheBuffer(t *testing.T) {
 				}
 				_, err := r.Sender.SetControl(bufferedsender.Control{Limits: c.low})
 				require.NoError(t, err)
-				assert.Equal(t, 8, r.Sender.Stats().PendingActions, "what is accepted stays accepted")
+				assert.Equal(t, 8, r.Sender.Stats().PendingActions, "accepted actions stay accepted")
 				require.ErrorIs(t, r.Sender.TryIndexDocuments(models.UploadAction(sendertest.HotelOfSize("k-8", 1000))), bufferedsender.ErrBufferFull)
 				blocked := sendertest.Later(func() error {
 					return r.Sender.UploadDocuments(sendertest.Within(t, time.Hour), sendertest.HotelOfSize("k-8", 1000))
@@ -314,7 +314,7 @@ func TestSetControlOfLimitsOfTheBuffer(t *testing.T) {
 			})
 		})
 	}
-	t.Run("a waiting call whose document has become too large for the buffer does not wait for ever", func(t *testing.T) {
+	t.Run("a waiting call whose document is now too large for the buffer does not wait forever", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedBytes: 4000, MaxBatchBytes: 4000}})
 			r.Sender.Pause()
@@ -379,7 +379,7 @@ func TestWhatAHandlerOfARequestDecidesHoldsForTheNext(t *testing.T) {
 				r.Sender.Resume()
 				require.NoError(t, <-flushed)
 				for _, e := range r.Events("completed") {
-					assert.Equal(t, 1, e.Attempt, "what was taken back has used none")
+					assert.Equal(t, 1, e.Attempt, "a withdrawn request has used none")
 				}
 			})
 		})

@@ -59,8 +59,8 @@ func TestBatchesGrowWithTheTimeOfTheService(t *testing.T) {
 		takes time.Duration
 		want  []int
 	}{
-		"a fast one gets what there is":               {0, []int{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}},
-		"a slow one what has come in the meantime":    {470 * time.Millisecond, []int{2, 4, 5, 5, 4}},
+		"a fast service gets the waiting actions":               {0, []int{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}},
+		"a slow one gets those that arrived meanwhile":    {470 * time.Millisecond, []int{2, 4, 5, 5, 4}},
 		"a very slow one no more than a batch may be": {1250 * time.Millisecond, []int{2, 8, 8}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestMinBatchActionsFollowsMaxBatchActionsWhileTheyAreEqual(t *testing.T) {
 		pair := func(least, most int) [2]int { return [2]int{least, most} }
 		assert.Equal(t, pair(7, 7), pair(set(bufferedsender.Limits{MaxBatchActions: 7})))
 		assert.Equal(t, pair(3, 7), pair(set(bufferedsender.Limits{MinBatchActions: 3})))
-		assert.Equal(t, pair(3, 20), pair(set(bufferedsender.Limits{MaxBatchActions: 20})), "they are not equal any more")
+		assert.Equal(t, pair(3, 20), pair(set(bufferedsender.Limits{MaxBatchActions: 20})), "they are no longer equal")
 		assert.Equal(t, pair(20, 20), pair(set(bufferedsender.Limits{MinBatchActions: 20})))
 		assert.Equal(t, pair(5, 5), pair(set(bufferedsender.Limits{MaxBatchActions: 5})))
 		assert.Equal(t, pair(4, 9), pair(set(bufferedsender.Limits{MinBatchActions: 4, MaxBatchActions: 9})), "both are given")

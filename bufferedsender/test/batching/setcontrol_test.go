@@ -196,11 +196,11 @@ func TestEveryOptionOfControlTakesEffectAtOnce(t *testing.T) {
 				})
 				_, err := r.Sender.SetControl(before)
 				require.NoError(t, err)
-				assert.Equal(t, said(before), said(r.Sender.Control()), "what it was undoes it")
+				assert.Equal(t, said(before), said(r.Sender.Control()), "the old settings undo it")
 			})
 		})
 	})
-	assert.Len(t, control, rows, "rows of what there is not")
+	assert.Len(t, control, rows, "rows of missing fields")
 }
 
 func TestSetControlNamesEveryProblemAtOnce(t *testing.T) {
@@ -245,7 +245,7 @@ func TestSetControlRefusesWhatWouldHaveNoEffect(t *testing.T) {
 			_, err = s.SetControl(c.set)
 			require.ErrorContains(t, err, c.want)
 			_, err = s.SetControl(before)
-			require.NoError(t, err, "what does not apply reads as 0, so that it can be put back")
+			require.NoError(t, err, "settings that do not apply read as 0, so that they can be set again")
 			assert.Equal(t, said(before), said(s.Control()))
 			require.NoError(t, s.Close(t.Context()))
 		})

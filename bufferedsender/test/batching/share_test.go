@@ -310,7 +310,7 @@ func TestASickSenderKeepsItsFloorAndTheOthersGoOn(t *testing.T) {
 		sound := sharing(t, s, p, "sound", opts)
 		require.NoError(t, sound.UploadDocuments(t.Context(), sendertest.Hotels("k", 200)...))
 		require.NoError(t, sound.Flush(sendertest.Within(t, time.Hour), nil))
-		assert.Equal(t, 11*time.Second, time.Since(began), "200 documents, 10 a request, two at a time once it has shown that it returns what it borrows")
+		assert.Equal(t, 11*time.Second, time.Since(began), "200 documents, 10 per request, two at a time after it has returned its loans")
 		sendertest.StillRunning(t, blocked, "the sick one")
 
 		down = false

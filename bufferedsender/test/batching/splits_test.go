@@ -173,7 +173,7 @@ func TestTheSizeLimitOfTheServiceIsLearned(t *testing.T) {
 		return n
 	}
 	opts := sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 100_000}}
-	t.Run("keeps the requests below what the service takes", func(t *testing.T) {
+	t.Run("keeps the requests below the service's limit", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &opts)
 			r.Faults(searchtest.Fault{OverBytes: 20_000})

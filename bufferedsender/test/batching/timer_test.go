@@ -90,7 +90,7 @@ func TestAutoFlush(t *testing.T) {
 			assert.Zero(t, r.Sender.Stats().PendingActions)
 		})
 	})
-	t.Run("fires for what was accepted when another gave up waiting", func(t *testing.T) {
+	t.Run("fires for actions accepted when another call gave up waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: 10 * s, Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 1000, MaxInFlight: 2}, RequestTimeout: -1})
 			r.Faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Hour)})
@@ -114,7 +114,7 @@ func TestAutoFlush(t *testing.T) {
 		"in a refused request":              {Count: 1, Status: 413},
 		"in a failed request":               {Count: 1, Status: 404},
 	} {
-		t.Run("re-arms after what is left behind "+name, func(t *testing.T) {
+		t.Run("re-arms after the remaining actions "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: 10 * s, Retry: retry.Options{Delay: s}})
 				r.Faults(fault)
@@ -175,7 +175,7 @@ func TestAutoFlush(t *testing.T) {
 			assert.Len(t, r.Requests(), 4)
 			r.Upload(sendertest.Hotels("l", 10)...)
 			time.Sleep(time.Hour)
-			assert.Len(t, r.Requests(), 4, "Flush is no permission for later ones")
+			assert.Len(t, r.Requests(), 4, "Flush does not apply to later actions")
 			require.NoError(t, r.Close())
 			assert.Len(t, r.Indexed(), 20)
 		})

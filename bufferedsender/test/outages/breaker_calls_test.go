@@ -85,7 +85,7 @@ func TestResetClosesTheBreakerAndForgets(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, "completed", r.Outcome("k").Kind)
 		time.Sleep(time.Hour)
-		assert.Equal(t, breaker.Closed, b.Status().State, "the timer of the opening changes nothing any more")
+		assert.Equal(t, breaker.Closed, b.Status().State, "the timer of the opening no longer changes anything")
 	})
 	t.Run("also while the probe is under way", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestCallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 				require.ErrorIs(t, err, cause)
 				sendertest.RequireCircuitOpen(t, err)
 				var answer *search.Error
-				require.ErrorAs(t, err, &answer, "what the service said is there too")
+				require.ErrorAs(t, err, &answer, "the service's message is there, too")
 				assert.ErrorContains(t, err, "out of order")
 				if name != "Flush" {
 					sendertest.RequireAccepted(t, err, 0)

@@ -35,7 +35,7 @@ func TestOneProbeOfOneActionThenEverything(t *testing.T) {
 		assert.Len(t, r.RequestsSince(50*time.Second), 4, "then all slots")
 		require.NoError(t, r.Flush())
 		for _, x := range r.RequestsSince(50 * time.Second)[:4] {
-			assert.GreaterOrEqual(t, len(x.Keys), 9, "with full batches, but for what is left of the first one")
+			assert.GreaterOrEqual(t, len(x.Keys), 9, "with full batches, except the rest of the first one")
 		}
 		assert.Len(t, r.Indexed(), 60)
 		seen := map[string]bool{}
@@ -95,11 +95,11 @@ func TestAnOpenBreakerWakesByItself(t *testing.T) {
 			time.Sleep(time.Hour)
 			assert.Len(t, r.Requests(), 1)
 			assert.Equal(t, breaker.HalfOpen, b.Status().State)
-			assert.Equal(t, events.HealthStateHalfOpen, r.Sender.Health().State, "it wants something to try with")
+			assert.Equal(t, events.HealthStateHalfOpen, r.Sender.Health().State, "it needs a document to probe with")
 			r.Respond(nil)
 			r.Upload(sendertest.Hotels("k", 3)...)
 			synctest.Wait()
-			assert.Equal(t, [][]string{{"lost"}, {"k-0"}, {"k-1"}, {"k-2"}}, sendertest.KeysOf(r.Requests()), "what comes later is the probe")
+			assert.Equal(t, [][]string{{"lost"}, {"k-0"}, {"k-1"}, {"k-2"}}, sendertest.KeysOf(r.Requests()), "the later document is the probe")
 			assert.Equal(t, breaker.Closed, b.Status().State)
 		})
 	})
@@ -148,7 +148,7 @@ func TestAThrottledProbeIsNotFollowedAtOnce(t *testing.T) {
 		headers []string
 		pause   time.Duration
 	}{
-		"the service says for how long":       {[]string{"Retry-After", "300"}, 5 * time.Minute},
+		"Retry-After sets the duration":       {[]string{"Retry-After", "300"}, 5 * time.Minute},
 		"it does not, so the breaker decides": {nil, 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
 		assert.True(t, sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second))).CallbackStuck)
 
 		require.NoError(t, other.UploadDocuments(t.Context(), sendertest.Hotel{ID: "c"}))
-		require.NoError(t, other.Flush(sendertest.Within(t, time.Minute), nil), "a sound service, nobody else is left, and no probe is waited for until it counts as lost")
+		require.NoError(t, other.Flush(sendertest.Within(t, time.Minute), nil), "a healthy service, no other sender is left, and a probe is not awaited until it counts as lost")
 		close(release)
 		synctest.Wait()
 	})

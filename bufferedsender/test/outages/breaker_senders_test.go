@@ -80,7 +80,7 @@ func TestOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 		before := len(r.Requests())
 		assert.Contains(t, []int{3, 4}, before)
 		for _, x := range r.Requests() {
-			assert.Contains(t, sendertest.IDs(sendertest.Hotels("first", 5)), x.Keys[0], "what the one has learned the other knows")
+			assert.Contains(t, sendertest.IDs(sendertest.Hotels("first", 5)), x.Keys[0], "both have learned it")
 		}
 		time.Sleep(45 * time.Second)
 		assert.Len(t, r.Requests(), before+1, "one probe for both")
@@ -218,6 +218,6 @@ func TestAFailedNewLeavesNothingWithTheBreaker(t *testing.T) {
 	}()
 	runtime.GC()
 	runtime.GC()
-	assert.Nil(t, left.Value(), "what the breaker has kept")
+	assert.Nil(t, left.Value(), "the breaker's stored error")
 	runtime.KeepAlive(b)
 }

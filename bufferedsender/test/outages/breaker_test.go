@@ -145,7 +145,7 @@ func TestWhatTheBreakerCountsAsAFailure(t *testing.T) {
 		"an unknown 4xx":                      {answer: sendertest.Always(418, ""), opens: 1},
 		"a broken connection":                 {answer: cut, opens: 3},
 		"no reply in time":                    {answer: sendertest.Hang, opens: 3},
-		"a reply that nobody understands":     {answer: sendertest.Always(200, "hello"), opens: 3},
+		"an unintelligible reply":     {answer: sendertest.Always(200, "hello"), opens: 3},
 		"an empty reply":                      {answer: sendertest.Always(200, ""), opens: 3},
 		"401":                                 {answer: sendertest.Always(401, sendertest.ErrorBody("x")), opens: 1},
 		"403":                                 {answer: sendertest.Always(403, sendertest.ErrorBody("x")), opens: 1},
@@ -157,7 +157,7 @@ func TestWhatTheBreakerCountsAsAFailure(t *testing.T) {
 		"some 422s inside 207":                {script: perDocument(searchtest.DocumentFault{Keys: []string{"k-0"}, Status: 422, Times: 2})},
 		"documents that are refused for good": {script: perDocument(searchtest.DocumentFault{Status: 400})},
 		"the quota of documents":              {script: perDocument(searchtest.DocumentFault{Status: 429})},
-		"400 about what is in the batch":      {answer: sendertest.Always(400, sendertest.ErrorBody("The request is invalid. Details: x"))},
+		"400 about the content of the batch":      {answer: sendertest.Always(400, sendertest.ErrorBody("The request is invalid. Details: x"))},
 		"400 about the address":               {answer: sendertest.Always(400, sendertest.ErrorBody("The version indicated by the api-version query string parameter does not exist.")), opens: 3},
 		"400 of something else":               {answer: sendertest.Always(400, "<html>"), opens: 3},
 		"400 without a word":                  {answer: sendertest.Always(400, ""), opens: 3},
@@ -232,7 +232,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 			assert.Equal(t, breaker.Closed, b.Status().State)
 		})
 	})
-	t.Run("and the first Ping that is answered blames nobody for the outage", func(t *testing.T) {
+	t.Run("and the first answered Ping blames no document for the outage", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 			r.Down(500)
@@ -246,7 +246,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 			assert.Len(t, r.Indexed(), 2)
 		})
 	})
-	t.Run("but one that fails while a Ping is answered is to blame", func(t *testing.T) {
+	t.Run("but a document that fails while a Ping succeeds is to blame", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 			r.OpenBreaker(sendertest.Hotel{ID: "k"}) // fails indexing requests only

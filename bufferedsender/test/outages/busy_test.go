@@ -50,7 +50,7 @@ func TestABusyServiceOpensTheBreakerAfterTenSecondsWithoutAnything(t *testing.T)
 				}
 				r.Respond(nil)
 				r.Faults()
-				require.NoError(t, r.Flush(), "nobody is given up meanwhile")
+				require.NoError(t, r.Flush(), "no document is given up meanwhile")
 			})
 		})
 	}
@@ -270,7 +270,7 @@ func TestThrottlingLosesNothingHoweverLongItLasts(t *testing.T) {
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotels("k", 300)...))
 		require.NoError(t, sender.Close(t.Context()), "nothing is wrong but the capacity")
 		assert.EqualValues(t, 300, sender.Stats().Completed)
-		assert.Greater(t, time.Since(began), 6*time.Minute, "longer than anybody waits for a service that does nothing")
+		assert.Greater(t, time.Since(began), 6*time.Minute, "longer than any wait for a service that does nothing")
 	})
 }
 

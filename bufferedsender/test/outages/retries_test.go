@@ -294,7 +294,7 @@ func TestRetriedActionsGoFirst(t *testing.T) {
 				r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: 409}}})
 				r.Upload(sendertest.Hotels("k", 3)...)
 				if opts.DisableAutoFlush {
-					require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Millisecond), nil), "nobody waits any more")
+					require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Millisecond), nil), "no call waits any longer")
 				}
 				time.Sleep(time.Minute)
 				assert.Equal(t, 12*time.Second, r.Outcome("k-1").At)

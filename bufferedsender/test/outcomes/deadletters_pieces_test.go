@@ -201,7 +201,7 @@ func TestGivingUpWithDeadLettersTakesLittleMoreThanTheBuffer(t *testing.T) {
 				t.Logf("full: %.1f MB, at most %.1f MB when it is given up", float64(full)/1e6, float64(peak)/1e6)
 				written, _ := d.all()
 				assert.Equal(t, limit/size, written)
-				assert.Less(t, peak-full, int64(limit/2), "beyond what the full buffer takes")
+				assert.Less(t, peak-full, int64(limit/2), "beyond the full buffer")
 				runtime.KeepAlive(s)
 			})
 		})

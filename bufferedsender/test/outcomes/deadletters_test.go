@@ -190,7 +190,7 @@ func TestDeadLettersThatCannotBeWritten(t *testing.T) {
 				require.ErrorAs(t, r.Flush(), &failed)
 				assert.Zero(t, failed.DeadLetters)
 				assert.False(t, failed.Errors[0].DeadLetter)
-				assert.Equal(t, []string{"letters k-1 k-2", "failed k-1", "failed k-2"}, l.Notes("letters", "failed"), "they are reported all the same")
+				assert.Equal(t, []string{"letters k-1 k-2", "failed k-1", "failed k-2"}, l.Notes("letters", "failed"), "they are reported anyway")
 				s := r.Sender.Stats()
 				assert.EqualValues(t, 2, s.DeadLetterErrors)
 				assert.Zero(t, s.DeadLetters)
@@ -234,7 +234,7 @@ func TestFailuresSayWhetherADeadLetterIsKept(t *testing.T) {
 				assert.Equal(t, kept, seen[0].DeadLetter)
 				mark, passed := water.Mark()
 				require.True(t, passed)
-				assert.Equal(t, kept, mark == 2, "%d: the mark passes what is in the index or kept", mark)
+				assert.Equal(t, kept, mark == 2, "%d: the mark passes documents that are in the index or kept", mark)
 			})
 		})
 	}

@@ -56,7 +56,7 @@ func TestAWaiterThatLeavesTakesBackNothingOfOthers(t *testing.T) {
 					assert.NoError(t, <-second)
 				}
 				if assert.Len(t, r.Indexed(), 1) {
-					assert.Equal(t, 2, roomsOf(r, "k"), "nobody has taken this back")
+					assert.Equal(t, 2, roomsOf(r, "k"), "this was not withdrawn")
 				}
 			})
 		})
@@ -138,7 +138,7 @@ func TestFoldedDocumentsThatAreKeptCountInTheBuffer(t *testing.T) {
 }
 
 func TestFoldingKeepsTheOtherPromises(t *testing.T) {
-	t.Run("Flush answers for what was accepted before it", func(t *testing.T) {
+	t.Run("Flush covers actions accepted before it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Handlers: l.Handlers(), Retry: sendertest.RetryAtOnce})
@@ -151,7 +151,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			r.Sender.Resume()
 			var failures *bufferedsender.FlushError
 			require.ErrorAs(t, <-first, &failures)
-			assert.Equal(t, 1, failures.Count, "not of what was folded into it afterwards")
+			assert.Equal(t, 1, failures.Count, "not actions folded into it afterwards")
 			require.ErrorAs(t, r.Flush(), &failures)
 			assert.Equal(t, 2, failures.Count)
 		})
@@ -178,7 +178,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			assert.Equal(t, 4, answer.Unsent)
 			assert.Len(t, answer.Errors, 4)
 			assert.Equal(t, []any{1, 2, 3}, sendertest.Tags(l.Endings("k")))
-			assert.Len(t, dead.All(), 2, "one for what would have travelled as one, and one for the probe")
+			assert.Len(t, dead.All(), 2, "one for the folded actions, and one for the probe")
 		})
 	})
 	t.Run("and calls all of a write that was cut off unknown", func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			r.Add(sendertest.TaggedUpload("new", 1))
 			synctest.Wait()
 			assert.Contains(t, l.Purged(), "k")
-			assert.NotContains(t, l.Purged(), "other", "what was one write is gone together, which is room enough")
+			assert.NotContains(t, l.Purged(), "other", "folded actions go together, which frees enough room")
 			assert.EqualValues(t, 3, r.Sender.Stats().Purged)
 			assert.Equal(t, []any{1, 2, 3}, sendertest.Tags(l.Endings("k")))
 			for _, e := range l.Endings("k") {
@@ -220,7 +220,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			assert.Equal(t, []string{"new", "other"}, r.Indexed())
 		})
 	})
-	t.Run("what a call did not get accepted is not folded in", func(t *testing.T) {
+	t.Run("unaccepted actions of a call are not folded in", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Limits: bufferedsender.Limits{MaxBufferedActions: 2}})
 			r.Sender.Pause()

@@ -169,7 +169,7 @@ func TestFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 		require.NoError(t, r.Flush())
 		assert.Equal(t, [][]string{{"a", "hot"}, {"b", "c"}, {"d"}}, sendertest.KeysOf(r.Requests()))
 	})
-	t.Run("so a key that never rests is sent all the same", func(t *testing.T) {
+	t.Run("so a key that changes all the time is sent anyway", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Limits: bufferedsender.Limits{MaxBatchActions: 2}, AutoFlushInterval: 10 * time.Second, Handlers: l.Handlers()})
@@ -189,7 +189,7 @@ func TestFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 					}
 				}
 			}
-			assert.InDelta(t, 20, written, 3, "it takes its turn in each of the requests, with what came since the last")
+			assert.InDelta(t, 20, written, 3, "it is in each request, with the changes since the last one")
 			require.NoError(t, r.Flush())
 			assert.Len(t, l.Endings("hot"), 200)
 			for i, tag := range sendertest.Tags(l.Endings("hot")) {
@@ -358,7 +358,7 @@ func TestEachFoldedActionHasTheOutcomeOfItsWrite(t *testing.T) {
 					assert.Equal(t, e.Type, failure.Type)
 				}
 				assert.EqualValues(t, 4, r.Sender.Stats().Failed)
-				assert.Len(t, dead.All(), 2, "one for what travelled as one, and one for the other key")
+				assert.Len(t, dead.All(), 2, "one for the folded actions, and one for the other key")
 				require.NoError(t, r.Flush(), "reported once")
 			})
 		})

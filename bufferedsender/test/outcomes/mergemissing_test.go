@@ -75,7 +75,7 @@ func TestAMergeOfAMissingDocument(t *testing.T) {
 			}
 			assert.Equal(t, []string{"merge", "mergeOrUpload"}, actions)
 			raw, _ := r.Service.Document("hotels", "there")
-			assert.Contains(t, string(raw), `"x"`, "a document that is there is merged as ever")
+			assert.Contains(t, string(raw), `"x"`, "an existing document is merged as usual")
 		})
 	})
 	t.Run("another 404 is not meant", func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestMergeMissingAcrossRetries(t *testing.T) {
 			assert.Equal(t, 409, failure.Status)
 			assert.True(t, failure.Exhausted)
 			assert.Equal(t, models.ActionTypeMerge, failure.Type)
-			assert.Len(t, r.Requests(), 5, "the merge and four attempts of what became of it")
+			assert.Len(t, r.Requests(), 5, "the merge and four attempts of its upload")
 		})
 	})
 	t.Run("on the last attempt too", func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestMergeMissingAcrossRetries(t *testing.T) {
 			assert.Equal(t, 1, roomsOf(r, "k"))
 		})
 	})
-	t.Run("a service that says 404 for ever is not asked for ever", func(t *testing.T) {
+	t.Run("a service that always answers 404 is not retried forever", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload, Retry: sendertest.RetryAtOnce})
 			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 404}}})
@@ -241,7 +241,7 @@ func TestMergeMissingAtTheLimitsOfSize(t *testing.T) {
 					assert.Empty(t, r.Requests())
 					return
 				}
-				require.NoError(t, r.Flush(), "what was accepted fits in both forms")
+				require.NoError(t, r.Flush(), "accepted actions fit in both forms")
 				assert.Len(t, r.Requests(), 2)
 				assert.Equal(t, []string{"k"}, r.Indexed())
 			})

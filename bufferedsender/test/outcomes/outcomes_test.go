@@ -66,7 +66,7 @@ func TestEveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
 			require.Error(t, r.Sender.Close(sendertest.Within(t, time.Second)))
 			s := r.CheckStats()
 			assert.EqualValues(t, 35, s.Unsent)
-			assert.Zero(t, s.Failed, "what Close gave up is unsent, not failed")
+			assert.Zero(t, s.Failed, "actions given up by Close are unsent, not failed")
 		})
 	})
 }
@@ -79,7 +79,7 @@ func TestAnOutcomeIsWhatTheIndexSays(t *testing.T) {
 		r.Flush()
 		for _, d := range sendertest.Hotels("k", 20) {
 			_, stored := r.Service.Document("hotels", d.ID)
-			assert.Equal(t, stored, r.Outcome(d.ID).Kind == "completed", "%s: 207 is no success of its documents", d.ID)
+			assert.Equal(t, stored, r.Outcome(d.ID).Kind == "completed", "%s: 207 does not mean that its documents succeeded", d.ID)
 		}
 	})
 }

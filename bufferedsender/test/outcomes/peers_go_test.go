@@ -76,7 +76,7 @@ func TestDocappenderRetriedDocumentsDoNotWaitForEver(t *testing.T) {
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-5"}, Times: 2, Status: 422}}})
 		r.Upload(sendertest.Hotels("k", 100)...)
 		time.Sleep(time.Minute)
-		assert.Len(t, r.Indexed(), 100, "and nobody has called Flush")
+		assert.Len(t, r.Indexed(), 100, "and Flush was not called")
 	})
 }
 

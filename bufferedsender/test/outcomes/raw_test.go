@@ -126,11 +126,11 @@ func TestAHeldKeyIsWrittenBetweenWhatCameBeforeAndSince(t *testing.T) {
 		raw := r.Sender.Raw()
 		r.Upload(sendertest.Hotel{ID: "a", Rooms: 1})
 		require.NoError(t, raw.HoldKeys(t.Context(), []string{"a"}, func(_ context.Context, add func(actions ...models.RawAction) error) error {
-			assert.Equal(t, 1, roomsOf(r, "a"), "what came before is settled")
+			assert.Equal(t, 1, roomsOf(r, "a"), "earlier actions are settled")
 			assert.Equal(t, []bool{false}, raw.Contains("a"))
 			r.Upload(sendertest.Hotel{ID: "a", Rooms: 3}, sendertest.Hotel{ID: "b"})
 			time.Sleep(time.Minute)
-			assert.Equal(t, 1, roomsOf(r, "a"), "what came since waits")
+			assert.Equal(t, 1, roomsOf(r, "a"), "later actions wait")
 			assert.Equal(t, 0, roomsOf(r, "b"), "other keys do not")
 			repair := rawUpload("a", `{"id":"a","rooms":2}`)
 			repair.OnOutcome = o.note

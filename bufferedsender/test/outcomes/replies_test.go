@@ -168,7 +168,7 @@ func TestContradictionsAreNoSuccess(t *testing.T) {
 				r.Respond(sendertest.First(1, sendertest.Results(change)))
 				r.Upload(sendertest.Hotels("k", 3)...)
 				require.NoError(t, r.Flush())
-				assert.Equal(t, 2, r.Outcome("k-1").Attempt, "what nobody understands is sent again")
+				assert.Equal(t, 2, r.Outcome("k-1").Attempt, "after an unintelligible reply it is sent again")
 				assert.Equal(t, 1, r.Outcome("k-0").Attempt)
 			})
 		})
@@ -309,7 +309,7 @@ func TestVerdictsOfTheService(t *testing.T) {
 				assert.Zero(t, failure.Status)
 				assert.Error(t, failure.Err)
 				assert.Equal(t, models.ReasonUnreachable, failure.Reason)
-				assert.True(t, failure.Unknown, "an error that says no more may have come after sending")
+				assert.True(t, failure.Unknown, "an error without details may have occurred after sending")
 			})
 		})
 	}

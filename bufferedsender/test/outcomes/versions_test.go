@@ -121,7 +121,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 			waiting: []step{up(5, "new"), up(3, "old")},
 			marks:   []string{"new completed", "old completed folded superseded"}, rooms: 5, writes: 1,
 		},
-		"a newer one takes the place of an older one": {
+		"a newer one replaces an older one": {
 			waiting: []step{up(3, "old"), up(5, "new")},
 			marks:   []string{"old completed folded", "new completed folded"}, rooms: 5, writes: 1,
 		},
@@ -137,7 +137,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 			waiting: []step{up(5, "new"), up(0, "none")},
 			marks:   []string{"new completed folded", "none completed folded"}, rooms: 0, writes: 1,
 		},
-		"one without a version does not make it forgotten": {
+		"an action without a version does not reset it": {
 			waiting: []step{up(5, "new"), mergeOf(0, "none"), up(3, "old")},
 			marks:   []string{"new completed folded", "none completed folded", "old completed folded superseded"}, rooms: 5, writes: 1,
 		},
@@ -157,7 +157,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 			waiting: []step{up(5, "new"), gone("delete")},
 			marks:   []string{"new completed folded", "delete completed folded"}, rooms: -1, writes: 1,
 		},
-		"what was deleted does not come back older": {
+		"a deleted document does not come back with an older version": {
 			waiting: []step{up(5, "new"), gone("delete"), up(3, "old")},
 			marks:   []string{"new completed folded", "delete completed folded", "old completed folded superseded"}, rooms: -1, writes: 1,
 		},
@@ -225,7 +225,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 			assert.Zero(t, r.Sender.Stats().Superseded)
 		})
 	})
-	t.Run("no ActionSent announces what does not travel", func(t *testing.T) {
+	t.Run("no ActionSent for an action that is not sent", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}})
 			r.Add(up(5, "new"), up(3, "old"))

@@ -43,7 +43,7 @@ func TestWithdrawTakesBackWhatIsNotInARequest(t *testing.T) {
 		assert.Equal(t, 9, roomsOf(r, "k-5"))
 		assert.Equal(t, []bool{false, false}, r.Sender.Contains("k-3", "k-5"))
 	})
-	t.Run("and what is retried later may have been applied", func(t *testing.T) {
+	t.Run("and retried actions may have been applied", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, sendertest.WithBreaker(t))
 			r.Respond(sendertest.BreakConnection)
@@ -58,7 +58,7 @@ func TestWithdrawTakesBackWhatIsNotInARequest(t *testing.T) {
 			assert.Len(t, r.Requests(), before)
 		})
 	})
-	t.Run("and what is in a request is not sent again", func(t *testing.T) {
+	t.Run("and actions in a request are not sent again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, sendertest.WithBreaker(t))
 			r.Respond(func(int, *sendertest.Request, *http.Request, func() (*http.Response, error)) (*http.Response, error) {

@@ -380,7 +380,7 @@ func TestSlowLoaderCostsNoLeaseOfWhatIsSent(t *testing.T) {
 		synctest.Wait()
 		assert.Zero(t, q.stats().Expired, "the holder lives")
 		assert.Zero(t, s.Stats().Stale)
-		assert.Len(t, q.service.History("hotels", "k-0"), 1, "it was sent and told, and is not sent again")
+		assert.Len(t, q.service.History("hotels", "k-0"), 1, "it was sent and reported, and is not sent again")
 		require.NoError(t, s.Close(q.within(time.Hour)))
 		require.NoError(t, other.Close(q.within(time.Minute)))
 	})
@@ -453,7 +453,7 @@ func TestACallbackDoesNotSayThatTheQueueKeepsWhatItHasNotAnsweredAbout(t *testin
 		assert.Equal(t, 1, added.Unknown)
 		_ = s.Close(q.within(time.Second))
 		assert.Contains(t, said["kept"], "the queue keeps it")
-		assert.Contains(t, said["perhaps"], "the queue has not said whether it keeps it")
+		assert.Contains(t, said["perhaps"], "the queue has not confirmed it")
 	})
 }
 
@@ -532,7 +532,7 @@ func TestSenderGivesBackWhatItHoldsAlsoWhenACallerLeavesAtThatMoment(t *testing.
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		require.Equal(t, int64(1), q.requests.Load())
-		assert.Zero(t, q.stats().Leased, "a paused sender gives back what it holds")
+		assert.Zero(t, q.stats().Leased, "a paused sender returns its records")
 		s.Resume()
 		require.NoError(t, <-flushed)
 		require.NoError(t, s.Close(q.within(time.Minute)))
@@ -565,7 +565,7 @@ func TestCallerIsNotToldThatNothingWasAppliedWhenAnotherProcessHasTheKey(t *test
 		}
 		cancel() // before any request here has asked
 		err := <-waits
-		assert.Zero(t, sendertest.WaitError(t, err).Withdrawn, "it is in the index, and is said to be certainly not: %v", err)
+		assert.Zero(t, sendertest.WaitError(t, err).Withdrawn, "it is in the index, but reported as certainly not applied: %v", err)
 		s.Resume()
 		require.NoError(t, s.Close(q.within(time.Minute)))
 		require.NoError(t, other.Close(q.within(time.Minute)))
@@ -723,7 +723,7 @@ func TestChangeThatWasCompletedIsNotParkedBehindOneThatWasRefused(t *testing.T) 
 		entries, err := q.queue.Inspect(context.Background(), queue.Inspection{States: queue.Parked})
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
-		assert.Equal(t, int(1+1-second.Load()), len(entries[0].Parked), "what was told as completed is not parked")
+		assert.Equal(t, int(1+1-second.Load()), len(entries[0].Parked), "an action reported as completed is not parked")
 		_ = s.Close(q.within(time.Minute))
 	})
 }

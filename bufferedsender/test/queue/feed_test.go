@@ -118,7 +118,7 @@ func TestHealthHasWhatIsWrongWithTheQueue(t *testing.T) {
 		require.ErrorIs(t, h.Err, f.fault)
 		assert.Equal(t, f.fault.Error(), h.Reason)
 		s.Pause()
-		require.ErrorIs(t, s.Health().Err, bufferedsender.ErrPaused, "what keeps it from sending comes first")
+		require.ErrorIs(t, s.Health().Err, bufferedsender.ErrPaused, "the reason for not sending comes first")
 		s.Resume()
 		require.NoError(t, s.Close(q.within(time.Minute)))
 	})
@@ -225,7 +225,7 @@ func TestWhyAQueueDoesNotAnswerIsSaidToWhoWaitsForItAndInTheLog(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, refused)
 		synctest.Wait()
-		assert.NotContains(t, logged.String(), "queue does not answer", "a failover is no news")
+		assert.NotContains(t, logged.String(), "queue does not answer", "a failover is not reported")
 		time.Sleep(time.Minute)
 		require.ErrorIs(t, s.Health().Err, refused)
 		synctest.Wait()
@@ -371,7 +371,7 @@ func TestCallerWhoLeavesDuringABackOffIsNotToldThatItsChangeIsWithdrawn(t *testi
 		busy.Store(false)
 		time.Sleep(10 * time.Minute)
 		if q.rooms("x") == 3 {
-			assert.Zero(t, sendertest.WaitError(t, err).Withdrawn, "it was applied, and was said to be certainly not: %v", err)
+			assert.Zero(t, sendertest.WaitError(t, err).Withdrawn, "it was applied, but reported as certainly not applied: %v", err)
 		}
 		require.NoError(t, s.Close(q.within(time.Minute)))
 	})
@@ -386,7 +386,7 @@ func TestCloseLeavesBehindACallbackThatDoesNotReturn(t *testing.T) {
 		closed := sendertest.Later(func() error { return s.Close(q.within(time.Second)) })
 		select {
 		case err := <-closed:
-			assert.NoError(t, err, "the queue keeps what is not sent")
+			assert.NoError(t, err, "the queue keeps unsent records")
 		case <-time.After(time.Hour):
 			t.Error("Close waits after an hour")
 		}
@@ -437,7 +437,7 @@ func TestPausedSenderGivesBackAKeyThatComesForTheProbe(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		require.False(t, pause.Load())
-		assert.Zero(t, q.stats().Leased, "a paused sender gives back what it holds")
+		assert.Zero(t, q.stats().Leased, "a paused sender returns its records")
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 		defer cancel()
@@ -467,10 +467,10 @@ func TestPausedSenderGivesBackAPileThatDoesNotFitIntoItsBuffer(t *testing.T) {
 					ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 					defer cancel()
 					_ = s.Close(ctx)
-					assert.Less(t, time.Since(began), time.Minute, "Close gives the rest back at once")
+					assert.Less(t, time.Since(began), time.Minute, "Close returns the rest at once")
 					return
 				}
-				assert.Zero(t, q.stats().Leased, "a paused sender gives back what it holds")
+				assert.Zero(t, q.stats().Leased, "a paused sender returns its records")
 				s.Resume()
 				require.NoError(t, s.Flush(q.within(time.Hour), nil))
 				require.NoError(t, s.Close(q.within(time.Hour)))
@@ -722,7 +722,7 @@ func TestContinueReturnsAlsoAfterOneThatGaveUpWaitingForRoom(t *testing.T) {
 		case err := <-done:
 			t.Log(err)
 		case <-time.After(time.Hour):
-			t.Error("Continue waits after an hour for a call that nobody makes")
+			t.Error("after an hour Continue still waits for a call that is not made")
 			s.Resume()
 			_ = s.Close(q.within(time.Minute))
 			panic("else the test would not end")
@@ -1088,7 +1088,7 @@ func TestSenderThatIsCutOffKeepsFewKeysFromOthers(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		assert.GreaterOrEqual(t, len(all), 97, "all but the next probe, and what was one at the last moment")
+		assert.GreaterOrEqual(t, len(all), 97, "all except the next probe, and the last one")
 		_ = cut.Close(q.within(time.Minute))
 	})
 }

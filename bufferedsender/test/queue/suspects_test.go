@@ -179,7 +179,7 @@ func TestKeyThatKillsEachProcessCostsThreeAndItsNeighboursAreSent(t *testing.T) 
 			waited += time.Since(at)
 		}
 		took := time.Since(began) - waited
-		t.Logf("%d deaths, and %v beside the leases of the dead", deaths, took)
+		t.Logf("%d deaths, and %v in addition to the leases of the dead", deaths, took)
 		assert.Equal(t, 3, deaths)
 		assert.EqualValues(t, 1, q.stats().Parked)
 		assert.EqualValues(t, keys-1, q.service.DocumentCount("hotels"))

@@ -63,7 +63,7 @@ func TestWhatAReplyNamesFailsInFewRequestsWithItsOwnWords(t *testing.T) {
 				failure := r.Failure("k-4989")
 				assert.Equal(t, models.ReasonDocument, failure.Reason)
 				assert.ErrorContains(t, failure, "The vector of k-4989 is too short.")
-				assert.NotContains(t, failure.Error(), "k-4968", "what is said of others is not its business")
+				assert.NotContains(t, failure.Error(), "k-4968", "messages about others do not concern it")
 				assert.Zero(t, r.Sender.Stats().HeldApart)
 			})
 		})

@@ -39,7 +39,7 @@ func TestADocumentThatBreaksTheConnectionFailsAlone(t *testing.T) {
 					assert.Equal(t, models.ReasonUnreachable, failure.Reason)
 					assert.True(t, failure.Unknown)
 					assert.True(t, failure.Exhausted)
-					assert.False(t, failure.Rejected(), "nobody can say that it is the document")
+					assert.False(t, failure.Rejected(), "the document cannot be blamed")
 					var others time.Duration // time at which the last of the others was applied
 					for _, e := range r.Events("completed") {
 						others = max(others, e.At)
@@ -137,7 +137,7 @@ func TestAnOutageLeavesBatchesAsLargeAsBefore(t *testing.T) {
 				passed++
 			}
 		}
-		assert.LessOrEqual(t, passed, 22, "twenty, a probe, and what the probe was missing from")
+		assert.LessOrEqual(t, passed, 22, "twenty, a probe, and the request without the probe")
 	})
 }
 
@@ -259,7 +259,7 @@ func TestWhatFailsInCompanyLeavesADocumentAllItsAttempts(t *testing.T) {
 				}
 			}
 			assert.Greater(t, len(alone), conflicts)
-			assert.GreaterOrEqual(t, alone[len(alone)-1]-alone[0], time.Minute, "it is blamed for what it fails alone")
+			assert.GreaterOrEqual(t, alone[len(alone)-1]-alone[0], time.Minute, "it is blamed for failures alone")
 		})
 	})
 }

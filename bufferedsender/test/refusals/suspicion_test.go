@@ -163,7 +163,7 @@ func TestTheIndexIsAskedSeldomForWhatIsHeldApart(t *testing.T) {
 		time.Sleep(time.Hour)
 		idle := len(r.Requests()) - before - coming
 		assert.LessOrEqual(t, idle, 240)
-		assert.GreaterOrEqual(t, idle, 60, "it is asked, or nobody sees that the index was mended")
+		assert.GreaterOrEqual(t, idle, 60, "it is probed, or the repair of the index would go undetected")
 		_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
 	})
 }

@@ -245,7 +245,7 @@ func TestTheClosedHandlerRunsLastAndItsErrorIsThatOfClose(t *testing.T) {
 			assert.Equal(t, "closed", notes[len(notes)-1])
 		})
 	})
-	t.Run("nil is no error", func(t *testing.T) {
+	t.Run("nil is not an error", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{Handlers: l.Handlers()})

@@ -42,7 +42,7 @@ func TestNothingSecretOrPrivateIsLogged(t *testing.T) {
 		"when the service is broken":      func(r *sendertest.Rig) { r.Respond(quoting(500)) },
 		"when a proxy echoes the request": func(r *sendertest.Rig) { r.Respond(sendertest.Always(502, "<html>"+content+" "+key)) },
 		"when replies are malformed":      func(r *sendertest.Rig) { r.Respond(sendertest.Always(200, `{"value":"`+content+key+`"`)) },
-		"when results name nobody":        func(r *sendertest.Rig) { r.Faults(searchtest.Fault{Results: searchtest.ResultsUnknownKey}) },
+		"when results have no key":        func(r *sendertest.Rig) { r.Faults(searchtest.Fault{Results: searchtest.ResultsUnknownKey}) },
 		"when results are missing":        func(r *sendertest.Rig) { r.Faults(searchtest.Fault{Results: searchtest.ResultsMissing}) },
 		"when single documents are refused": func(r *sendertest.Rig) {
 			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 400, Message: content + key}}})

@@ -119,7 +119,7 @@ var movements = map[string]movement{
 		},
 		want: reading{"flushes": 1, "drain.duration{outcome=cancelled}": 1},
 	},
-	"a full batch leaves by itself": {
+	"a full batch is sent automatically": {
 		opts: func(*testing.T) *sendertest.Options {
 			return &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}}
 		},

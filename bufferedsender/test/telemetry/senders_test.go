@@ -62,7 +62,7 @@ func TestMetricsOfSendersOfOneIndexAddUp(t *testing.T) {
 		assert.EqualValues(t, 2, both["items.folded"])
 		assert.EqualValues(t, 2*bufferedsender.DefaultMaxBufferedActions, both["queue.capacity"])
 		assert.EqualValues(t, 2, both["health.state"])
-		assert.EqualValues(t, bufferedsender.DefaultMaxBatchActions, both["batch.limit.items"], "nobody wants a sum of these")
+		assert.EqualValues(t, bufferedsender.DefaultMaxBatchActions, both["batch.limit.items"], "their sum is meaningless")
 		neverBack()
 
 		require.NoError(t, first.Close(t.Context()))

@@ -89,7 +89,7 @@ func TestSpansOneForEachRequest(t *testing.T) {
 			}
 		})
 	})
-	t.Run("with what went wrong", func(t *testing.T) {
+	t.Run("with the error", func(t *testing.T) {
 		for name, c := range map[string]struct {
 			fault  searchtest.Fault
 			status string

@@ -298,7 +298,7 @@ func TestPendingBytesAreThoseOfWhatIsHeld(t *testing.T) {
 		require.NoError(t, r.Flush())
 		s := r.Sender.Stats()
 		const envelope, commas = int64(len(`{"value":[]}`)), 9
-		assert.Equal(t, s.BytesSent, pending+envelope+commas, "what was held is what was sent, but for the envelope")
+		assert.Equal(t, s.BytesSent, pending+envelope+commas, "the held bytes equal the sent bytes, except the envelope")
 		assert.Zero(t, s.PendingBytes)
 	})
 }

@@ -36,7 +36,7 @@ var temperaments = map[string]func(t *testing.T) sendertest.Options{
 	"purging": func(t *testing.T) sendertest.Options {
 		return sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil), WhenFull: bufferedsender.PurgeOldest(bufferedsender.AllowLoss)}, Limits: bufferedsender.Limits{MaxBufferedActions: 30}}
 	},
-	"creating what a merge misses": func(*testing.T) sendertest.Options {
+	"uploading after a merge of a missing document": func(*testing.T) sendertest.Options {
 		return sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload}
 	},
 }
@@ -309,7 +309,7 @@ func TestMetricsAddUpToTheOutcomes(t *testing.T) {
 			})
 		})
 	}
-	t.Run("and say what waits", func(t *testing.T) {
+	t.Run("and report waiting actions", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Upload(sendertest.Hotels("k", 7)...)

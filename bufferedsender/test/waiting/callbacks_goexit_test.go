@@ -112,7 +112,7 @@ func TestAHandlerThatEndsItsGoroutineHasNoFailureReportedTwice(t *testing.T) {
 		r.Faults(sendertest.RefuseKeys("bad"))
 		_, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads([]sendertest.Hotel{{ID: "bad"}}), nil)
 		require.ErrorAs(t, err, new(*bufferedsender.WaitError))
-		require.NoError(t, r.Close(), "the call was told")
+		require.NoError(t, r.Close(), "the call got the outcome")
 	})
 }
 

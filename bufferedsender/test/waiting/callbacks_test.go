@@ -180,7 +180,7 @@ func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
 			})
 		}
 	}
-	t.Run("and with another ctx in ActionAdded, which holds nobody up, they do not hang", func(t *testing.T) {
+	t.Run("and with another ctx in ActionAdded, which blocks no other call, they do not hang", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r *sendertest.Rig
 			r = sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 2}, Handlers: sendertest.Handlers{

@@ -46,7 +46,7 @@ func TestAReplyBehindAStuckHandlerIsReportedAsUnknown(t *testing.T) {
 			require.Error(t, sender.Close(ctx))
 			close(release)
 			synctest.Wait()
-			assert.Zero(t, completed, "Close has said that nobody knows")
+			assert.Zero(t, completed, "Close reported the outcome as unknown")
 			assert.EqualValues(t, 2, sender.Stats().Unsent)
 			assert.GreaterOrEqual(t, unknown, 1)
 		})
@@ -185,7 +185,7 @@ func TestAStuckCloseCountsAllThatTravelledTogetherAsUnknown(t *testing.T) {
 		failed := r.Events("failed")
 		require.Len(t, failed, folded)
 		for _, e := range failed {
-			assert.True(t, e.Unknown, "the event says what Close has said")
+			assert.True(t, e.Unknown, "the event agrees with the error of Close")
 		}
 	})
 }

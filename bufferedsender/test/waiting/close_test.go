@@ -313,7 +313,7 @@ func TestTheAccountsBalanceWheneverCloseGivesUp(t *testing.T) {
 				assert.EqualValues(t, s.Failed, closed.Failed)
 				for key := range r.Service.Documents("hotels") {
 					e := r.Outcome(key)
-					assert.True(t, e.Kind == "completed" || e.Unknown, "%s is in the index and is said to be certainly not", key)
+					assert.True(t, e.Kind == "completed" || e.Unknown, "%s is in the index, but reported as certainly not applied", key)
 				}
 			})
 		})

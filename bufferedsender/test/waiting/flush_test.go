@@ -72,7 +72,7 @@ func TestFlushDoesNotWaitForLaterAdditions(t *testing.T) {
 			assert.Len(t, r.Events("completed"), 26)
 		})
 	})
-	t.Run("of callers who never stop", func(t *testing.T) {
+	t.Run("of callers that never stop", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBufferedActions: 50}})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second)})
@@ -183,7 +183,7 @@ func TestFlushReportsFailures(t *testing.T) {
 			assert.Equal(t, 3, sendertest.FlushFailures(t, r.Flush()))
 		})
 	})
-	t.Run("of what was accepted before it, not of later additions", func(t *testing.T) {
+	t.Run("of actions accepted before it, not of later ones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 2}})
 			r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -356,7 +356,7 @@ func TestEveryFailureIsReportedToWhoWaitedForItOrElseByClose(t *testing.T) {
 			require.NoError(t, r.Close())
 		})
 	})
-	t.Run("what a caller of IndexDocumentsAndWait was given is not reported by Close", func(t *testing.T) {
+	t.Run("failures that IndexDocumentsAndWait returned are not reported by Close", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Faults(sendertest.RefuseKeys("bad"))
@@ -365,7 +365,7 @@ func TestEveryFailureIsReportedToWhoWaitedForItOrElseByClose(t *testing.T) {
 			require.NoError(t, r.Close())
 		})
 	})
-	t.Run("what nobody waited for is reported by Close", func(t *testing.T) {
+	t.Run("failures that no call waited for are reported by Close", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Faults(sendertest.RefuseKeys("bad"))
@@ -392,7 +392,7 @@ func TestWhatIsTakenBackIsNoFailureOfTheNextFlush(t *testing.T) {
 		assert.Contains(t, failed.Error(), "3 actions failed, 3 of them withdrawn")
 		r.Upload(sendertest.Hotels("k", 3)...)
 		require.Equal(t, 3, r.Sender.Withdraw(all))
-		assert.NoError(t, r.Flush(), "Withdraw has said it")
+		assert.NoError(t, r.Flush(), "Withdraw has reported it")
 		assert.EqualValues(t, 6, r.Sender.Stats().Withdrawn)
 		assert.EqualValues(t, 6, r.Sender.Stats().Failed)
 		assert.NoError(t, r.Close())

@@ -139,8 +139,8 @@ func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 		}
 		synctest.Wait()
 		require.NoError(t, r.Flush())
-		assert.Equal(t, 30*time.Second, r.Now(), "the request goes on to its end")
-		assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 6)), r.Indexed(), "and what was withdrawn is not sent")
+		assert.Equal(t, 30*time.Second, r.Now(), "the request continues to its end")
+		assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 6)), r.Indexed(), "and withdrawn actions are not sent")
 		assert.Len(t, r.Requests(), 3)
 	})
 	t.Run("also for room", func(t *testing.T) {
@@ -347,13 +347,13 @@ func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 				require.NoError(t, <-call)
 			}
 			for _, x := range r.Requests()[:2] {
-				assert.LessOrEqual(t, x.At, 250*time.Millisecond, "not put off by those who come later")
+				assert.LessOrEqual(t, x.At, 250*time.Millisecond, "not postponed by later calls")
 			}
 			assert.Equal(t, 100*time.Millisecond, r.Requests()[0].At)
 			assert.Len(t, r.Requests()[0].Keys, 4)
 		})
 	})
-	t.Run("whatever the timer says", func(t *testing.T) {
+	t.Run("whatever the timer", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: -1})
 			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)

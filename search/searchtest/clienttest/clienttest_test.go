@@ -74,7 +74,7 @@ func TestServiceEndsWithTheTest(t *testing.T) {
 	})
 
 	srv := searchtest.NewServer(nil)
-	t.Run("with a server of its own", func(t *testing.T) {
+	t.Run("with its own server", func(t *testing.T) {
 		client = clienttest.NewClient(t, motels, &clienttest.Options{Server: srv, Client: quick})
 	})
 	_, err := client.DocumentCount(t.Context(), nil)
@@ -152,8 +152,8 @@ func TestProblemsEndTheTestAndSayWhatIsWrong(t *testing.T) {
 		says string
 	}{
 		"a type without a key":                {func(t testing.TB) { clienttest.New[keyless](t) }, "no field is the key"},
-		"documents the service takes none of": {func(t testing.TB) { clienttest.New(t, Hotel{ID: "a b"}) }, "uploading the documents"},
-		"a definition that is no JSON":        {func(t testing.TB) { clienttest.NewClient(t, `{"name":`, nil) }, "not a JSON object"},
+		"documents that the service refuses": {func(t testing.TB) { clienttest.New(t, Hotel{ID: "a b"}) }, "uploading the documents"},
+		"a definition that is not JSON":        {func(t testing.TB) { clienttest.NewClient(t, `{"name":`, nil) }, "not a JSON object"},
 		"a definition of nothing":             {func(t testing.TB) { clienttest.NewClient(t, func() {}, nil) }, "the definition of the index"},
 		"an illegal definition":               {func(t testing.TB) { clienttest.NewClient(t, `{"name":"hotels","fields":[]}`, nil) }, "Found 0 key fields"},
 		"an illegal name":                     {func(t testing.TB) { clienttest.NewClient(t, strings.Replace(motels, "motels", "Motels", 1), nil) }, "Invalid index name"},

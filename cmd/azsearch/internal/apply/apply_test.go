@@ -85,7 +85,7 @@ func applied(t *testing.T) *connect.Service {
 	p := planOf(t, written(t, t.TempDir(), nil), service)
 	var order []string
 	require.NoError(t, p.Run(t.Context(), service, func(s *Step) { order = append(order, s.Folder) }))
-	assert.Equal(t, []string{"synonymmaps", "indexes", "aliases", "datasources", "skillsets", "indexers"}, order, "what others refer to comes first")
+	assert.Equal(t, []string{"synonymmaps", "indexes", "aliases", "datasources", "skillsets", "indexers"}, order, "referenced definitions come first")
 	return service
 }
 

@@ -191,7 +191,7 @@ func TestSecondPassTakesWhatChanged(t *testing.T) {
 	assert.Contains(t, to.String(), "second pass: 1 key range had changed")
 	files, err := os.ReadDir(filepath.Join(dir, documentsFolder, "hotels"))
 	require.NoError(t, err)
-	assert.Len(t, files, len(m.Find("hotels").Files), "what was replaced is removed")
+	assert.Len(t, files, len(m.Find("hotels").Files), "replaced files are removed")
 }
 
 // The states are listed in the package comment.
@@ -296,7 +296,7 @@ func TestBackupOfTrimmedIndexReadsElevatedOrRefuses(t *testing.T) {
 	require.NoError(t, err)
 	dir := filepath.Join(t.TempDir(), "new")
 	_, err = Begin(t.Context(), s.options(dir, to))
-	require.ErrorIs(t, err, search.ErrPartialView, "a key shows what is open to all")
+	require.ErrorIs(t, err, search.ErrPartialView, "a key shows only public documents")
 	assert.Equal(t, exit.Service, exit.Code(err))
 	assert.NoDirExists(t, dir)
 }

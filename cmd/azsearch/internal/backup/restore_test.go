@@ -124,7 +124,7 @@ func TestRestoreWritesOverNothingUnlessTold(t *testing.T) {
 
 	o := s.restoring(dir, to)
 	o.Overwrite = true
-	require.Error(t, restore(t, o), "the service does not take a field away")
+	require.Error(t, restore(t, o), "the service does not remove a field")
 	require.NoError(t, s.DeleteIndex(t.Context(), "hotels", nil))
 	require.NoError(t, os.Remove(filepath.Join(dir, restoreName)))
 	require.NoError(t, restore(t, s.restoring(dir, to)))

@@ -291,7 +291,7 @@ func TestKilledAtAnyCallAndRunAgainLosesNothing(t *testing.T) {
 			for key, bodies := range want {
 				require.Subset(t, got[key], bodies, "died at call %d", die)
 				repeated += len(got[key]) - len(bodies)
-				require.Equal(t, bodies, lastRun(got[key], len(bodies)), "died at call %d: what comes last is in order", die)
+				require.Equal(t, bodies, lastRun(got[key], len(bodies)), "died at call %d: the last records are in order", die)
 			}
 			require.Empty(t, waiting(t, from))
 		}

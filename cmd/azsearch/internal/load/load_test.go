@@ -247,7 +247,7 @@ func TestFileThatDisappearsOrIsCutOffIsNoSuccess(t *testing.T) {
 	report, err := r.load(r.file("a.jsonl", lines(0, 10)), filepath.Join(r.dir, "gone.jsonl"))
 	assert.ErrorContains(t, err, "gone.jsonl")
 	assert.Equal(t, exit.Incomplete, report.Exit)
-	assert.Equal(t, int64(10), r.server.DocumentCount("hotels"), "what was read before is sent")
+	assert.Equal(t, int64(10), r.server.DocumentCount("hotels"), "records read before are sent")
 	_, err = r.load(r.file("a.json", `[{"id":"11"},`))
 	assert.ErrorContains(t, err, "the array does not end")
 	_, err = r.load(r.file("a.csv", "id,town\n1,2\n"))
@@ -352,7 +352,7 @@ func TestInterruptionEndsHonestlyAndResumeGoesOn(t *testing.T) {
 	report, err := r.loadUntil(ctx, file)
 	require.Error(t, err)
 	assert.Equal(t, exit.Interrupted, report.Exit)
-	assert.Equal(t, r.server.DocumentCount("hotels"), report.Completed, "what is said to be in the index is")
+	assert.Equal(t, r.server.DocumentCount("hotels"), report.Completed, "reported documents are in the index")
 	assert.Less(t, report.Completed, int64(120_000))
 
 	require.NoError(t, open())

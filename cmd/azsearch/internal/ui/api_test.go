@@ -300,14 +300,14 @@ func TestFaultsArePutInForceAndEnded(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, r.StatusCode)
 	var refusal struct{ Errors []string }
 	require.NoError(t, json.Unmarshal([]byte(r.body), &refusal))
-	require.Len(t, refusal.Errors, 2, "each problem by itself")
+	require.Len(t, refusal.Errors, 2, "each problem separately")
 	assert.Contains(t, refusal.Errors[0]+refusal.Errors[1], `unknown field "statsu"`)
 	assert.Contains(t, refusal.Errors[0]+refusal.Errors[1], `"fly" is unknown`)
 	for _, wrong := range []string{"", "{", "[]", "{} {}"} {
 		assert.Equal(t, http.StatusBadRequest, s.send("PUT", "/_ui/faults", wrong).StatusCode, wrong)
 	}
 	assert.Equal(t, http.StatusRequestEntityTooLarge, s.send("PUT", "/_ui/faults", strings.Repeat(" ", mostScript+1)).StatusCode)
-	assert.Equal(t, 503, count().StatusCode, "what was in force stays")
+	assert.Equal(t, 503, count().StatusCode, "the previous rules stay")
 
 	assert.Equal(t, http.StatusOK, s.send("DELETE", "/_ui/faults", "").StatusCode)
 	assert.Empty(t, get[stateReply](s, "/_ui/state").Faults.Script)

@@ -46,6 +46,6 @@ func words(t *rapid.T, n lucene.Node) []string {
 		}
 		return all
 	}
-	t.Fatalf("%T is no word", n)
+	t.Fatalf("%T is not a word", n)
 	return nil
 }

@@ -18,7 +18,7 @@ func TestHighlights(t *testing.T) {
 		limit             int
 		want              []string
 	}{
-		{"each word by itself", "divine secrets", "Divine Secrets of the Ya-Ya Sisterhood", 5, []string{"<Divine> <Secrets> of the Ya-Ya Sisterhood"}},
+		{"each word separately", "divine secrets", "Divine Secrets of the Ya-Ya Sisterhood", 5, []string{"<Divine> <Secrets> of the Ya-Ya Sisterhood"}},
 		{"a phrase only where it is whole", `"super bowl"`, "The super bowl is super awesome with a bowl of chips", 5, []string{"The <super> <bowl> is super awesome with a bowl of chips"}},
 		{"a phrase that is near", `"super awesome"~1`, "super very awesome. super", 5, []string{"<super> very <awesome>. super"}},
 		{"each place of a phrase", `"a b"`, "a b c a b", 5, []string{"<a> <b> c <a> <b>"}},

@@ -143,7 +143,7 @@ func TestFieldsMayBeAddedAndChanged(t *testing.T) {
 	x.SetFields(fieldsOf(t, []string{"a:keyword", "b"}))
 	x.Put(2, textindex.Document{Values: [][]string{{"luxury"}, {"fancy"}}})
 	assert.Equal(t, []uint32{2}, found(t, x, "fancy", lucene.Or))
-	assert.Equal(t, []uint32{}, found(t, x, "Luxury", lucene.Or), "queries are analyzed as the field says now")
+	assert.Equal(t, []uint32{}, found(t, x, "Luxury", lucene.Or), "queries are analyzed with the field's current analyzer")
 	assert.Equal(t, []uint32{1, 2}, found(t, x, "luxury", lucene.Or))
 	require.True(t, x.Delete(1))
 	assert.Equal(t, []uint32{2}, found(t, x, "luxury", lucene.Or))

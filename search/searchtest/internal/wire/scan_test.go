@@ -69,7 +69,7 @@ func TestScannerFindsEverySpecialByteAtEveryPlace(t *testing.T) {
 			data := append(append([]byte{'"'}, text...), '"')
 			s := Scanner{Data: data}
 			if want := json.Valid(data); want != (s.Skip(0) && s.AtEnd()) {
-				t.Fatalf("byte %#x at %d: encoding/json says %v", b, place, want)
+				t.Fatalf("byte %#x at %d: encoding/json returned %v", b, place, want)
 			}
 		}
 	}

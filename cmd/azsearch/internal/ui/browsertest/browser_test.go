@@ -135,7 +135,7 @@ func startEmulatorAt(t *testing.T, addr string) emulator {
 	lines := bufio.NewReader(stderr)
 	page, err := lines.ReadString('\n')
 	require.NoError(t, err)
-	require.Contains(t, page, url+"/", "stderr says where the page is")
+	require.Contains(t, page, url+"/", "stderr has the page's URL")
 	rest.Go(func() { _, _ = io.Copy(io.Discard, lines) })
 	return emulator{url, stop}
 }
@@ -166,7 +166,7 @@ func open(t *testing.T, e emulator, allowed ...string) *tab {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, problem := range p.problems {
-			assert.Condition(t, func() bool { return containsAny(problem, allowed) }, "the browser says: %s", problem)
+			assert.Condition(t, func() bool { return containsAny(problem, allowed) }, "the browser reports: %s", problem)
 		}
 		assert.Empty(t, p.foreign, "requests to others")
 	})

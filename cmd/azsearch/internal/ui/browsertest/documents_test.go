@@ -127,7 +127,7 @@ func TestDocumentsAreAskedForOnlyWhenSomebodyLooks(t *testing.T) {
 	p.click("#tab-search")
 	e.write(t, "hotels", `{"id":"103"}`)
 	p.waitFor(`document.querySelector('[data-index=hotels]').textContent === 'hotels28'`)
-	assert.Equal(t, list, p.asked(pages), "nobody looks any more")
+	assert.Equal(t, list, p.asked(pages), "the page no longer reads it")
 }
 
 func TestAValueOfSeveralLinesIsNoFilter(t *testing.T) {

@@ -35,7 +35,7 @@ func TestIndexesAndTheirDocumentsAreShown(t *testing.T) {
 	document := p.text("#documents pre")
 	assert.Contains(t, document, `"id": "21"`)
 	assert.Contains(t, document, `"visits": 9007199254741013`, "every digit of an Int64")
-	assert.Contains(t, document, "for the staff only", "also what is not retrievable")
+	assert.Contains(t, document, "for the staff only", "also fields that are not retrievable")
 	assert.Contains(t, document, "… 4 more", "a vector is cut off")
 }
 
@@ -44,7 +44,7 @@ func TestAnIndexShowsItsFirstDocumentsAndExamplesFromItsFieldsBeforeAnyQuery(t *
 	p.choose("hotels")
 	p.waitFor(`document.getElementById('summary').textContent === 'the first 10 of 24, in the order of writing'`)
 	assert.Equal(t, 10, evaluate[int](p, `document.querySelectorAll('#hits > li').length`))
-	assert.NotContains(t, p.text("#hits"), "for the staff only", "what a query would not return")
+	assert.NotContains(t, p.text("#hits"), "for the staff only", "fields that a query would not return")
 	assert.Empty(t, p.rows(), "nothing was sent")
 	placeholders := evaluate[map[string]string](p, `Object.fromEntries([...document.querySelectorAll('#query [placeholder]')].map((c) => [c.name, c.placeholder]))`)
 	assert.Equal(t, "rating ge 4", placeholders["filter"])
