@@ -355,7 +355,7 @@ func (f *feed) kept(ctx context.Context) error {
 var errKept = fmt.Errorf("%w: the queue keeps it", ErrClosed)
 
 // errPerhapsKept is the outcome of records about which the queue has not answered.
-var errPerhapsKept = fmt.Errorf("%w: the queue has not said whether it keeps it", ErrClosed)
+var errPerhapsKept = fmt.Errorf("%w: the queue has not confirmed it", ErrClosed)
 
 // untilIdle waits for the goroutine to end, at most for patience.
 func (f *feed) untilIdle(patience time.Duration) {

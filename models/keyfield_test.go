@@ -126,7 +126,7 @@ func TestTypeWithoutAKeyTagHasNoKeyField(t *testing.T) {
 		"struct":            keyOf(noKey{"1"}),
 		"map":               keyOf(map[string]any{"key": "1"}),
 		"any":               keyOf[any](hotel{ID: "1"}),
-		"hidden by a rival": keyOf(shadowing{}),
+		"hidden by a field of the same name": keyOf(shadowing{}),
 		"string":            keyOf("1"),
 		"raw":               keyOf(json.RawMessage(`{"id":"1"}`)),
 		"word within a word": keyOf(struct {

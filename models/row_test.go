@@ -63,7 +63,7 @@ func TestDocumentsThatDifferHaveDifferentDigests(t *testing.T) {
 
 func TestADigestIsOfTheFieldsThatAreNamed(t *testing.T) {
 	assert.Equal(t, digest(t, `{"a":1,"b":2}`), digest(t, `{"a":1,"b":2,"c":3}`, "b", "a"))
-	assert.Equal(t, digest(t, `{"a":1}`), digest(t, `{"a":1,"c":3}`, "a", "b"), "one that is missing is null")
+	assert.Equal(t, digest(t, `{"a":1}`), digest(t, `{"a":1,"c":3}`, "a", "b"), "a missing member is null")
 	assert.NotEqual(t, digest(t, `{"a":1,"b":2}`, "a"), digest(t, `{"a":1,"b":2}`, "b"))
 }
 

@@ -153,7 +153,7 @@ func misfit(ours, theirs models.DataType, use CheckUse) string {
 		return "not every value of the index can be read into it"
 	}
 	if use.writes() && !takes(their, our) {
-		return "the index refuses what is written from it"
+		return "the index refuses its JSON"
 	}
 	return ""
 }

@@ -68,7 +68,7 @@ func TestNoUpdateOfAnIndexIsLostConcurrentSafe(t *testing.T) {
 	for i := range writers {
 		assert.True(t, slices.ContainsFunc(index.Fields, func(f models.SearchField) bool { return f.Name == fmt.Sprint("field", i) }), i)
 	}
-	assert.GreaterOrEqual(t, int(attempts.Load()), 2*writers-1, "one was the first, all others had to begin again")
+	assert.GreaterOrEqual(t, int(attempts.Load()), 2*writers-1, "one writer was first, all others had to repeat")
 	assert.EqualValues(t, 2, srv.DocumentCount("hotels"), "documents stay")
 }
 

@@ -44,7 +44,7 @@ func TestScanThatReadsAheadIsFaster(t *testing.T) {
 		})
 	}
 	assert.Equal(t, 101*50*time.Millisecond, took[0])
-	assert.Equal(t, took[0], took[1], "nothing is done between the pages, so one at a time is one at a time")
+	assert.Equal(t, took[0], took[1], "without work between the pages reading ahead has no effect")
 	assert.Less(t, took[4], took[0]/3)
 }
 
@@ -154,7 +154,7 @@ func TestScanThatIsLeftLeavesNothing(t *testing.T) {
 			}
 		}
 		assert.Zero(t, under.Load(), "requests under way")
-		assert.Less(t, time.Since(began), 4*50*time.Millisecond, "it does not wait for unneeded pages")
+		assert.Less(t, time.Since(began), 4*50*time.Millisecond, "the scan does not wait for unneeded pages")
 		asked := s.asked
 		time.Sleep(time.Minute)
 		assert.Equal(t, asked, s.asked)

@@ -188,7 +188,7 @@ func (c *checker) history(key int32, revs []int64) {
 		now = state{}
 	}
 	if got := c.testimony.Index[c.plan.key(key)]; got != now {
-		c.wrong("document %s is %+v in the index; what was applied makes %+v", c.plan.key(key), got, now)
+		c.wrong("document %s is %+v in the index; the applied actions give %+v", c.plan.key(key), got, now)
 	}
 }
 
@@ -237,7 +237,7 @@ func (c *checker) outcomes(key int32, revs []int64) {
 		possible = next
 	}
 	if got := c.testimony.Index[c.plan.key(key)]; !possible[got] {
-		c.wrong("document %s is %+v in the index; what the sender said allows only %v", c.plan.key(key), got, possible)
+		c.wrong("document %s is %+v in the index; the reported outcomes allow only %v", c.plan.key(key), got, possible)
 	}
 }
 

@@ -203,7 +203,7 @@ func TestAnAbandonedReplayLeavesOneLetterWhateverItsRequestDoes(t *testing.T) {
 				require.Equal(t, deadletter.Report{Sent: 1}, report)
 				require.NoError(t, sender.Close(t.Context()), "Replay has reported that the outcome is unknown")
 				letters := w.letters()
-				require.Len(t, letters, 1, "it was not recorded as delivered")
+				require.Len(t, letters, 1, "the dead letter was not recorded as delivered")
 				if applied {
 					require.Equal(t, "first", letters[0].Message)
 				} else {

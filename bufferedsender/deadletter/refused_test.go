@@ -62,7 +62,7 @@ func TestLettersThatAreRefusedAgainStayOnceUntilTheyAreDelivered(t *testing.T) {
 					assert.Equal(t, before[i].Action, l.Action)
 					assert.Equal(t, string(before[i].Document), string(l.Document))
 					assert.Equal(t, (round+2)*before[i].Attempts, l.Attempts)
-					assert.NotEqual(t, before[i].RequestID, l.RequestID, "it is the newer reason")
+					assert.NotEqual(t, before[i].RequestID, l.RequestID, "the newer reason is kept")
 				}
 			}
 			require.EqualValues(t, 4, w.f.Stats().Written)

@@ -272,7 +272,7 @@ func TestALetterIsRecognisedHoweverItsDocumentIsSpaced(t *testing.T) {
 		for _, written := range []string{document, strings.TrimSpace(document), string(compact(json.RawMessage(document)))} {
 			d, f := filled(t, nil, letterOf("k", 1))
 			report, err := Replay(t.Context(), f, testIndex, sender(func(c context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
-				assert.Equal(t, document, string(actions[0].Document), "it is sent as it is")
+				assert.Equal(t, document, string(actions[0].Document), "sent unchanged")
 				l := letterOf("k", 1)
 				l.Document, l.Message, l.Tag = json.RawMessage(written), "again", actions[0].Tag
 				return make([]models.IndexingResult, 1), errors.Join(errSomeFailed, f.Write(c, []Letter{l}))
@@ -282,7 +282,7 @@ func TestALetterIsRecognisedHoweverItsDocumentIsSpaced(t *testing.T) {
 			letters := readAll(t, d)
 			require.Len(t, letters, 1)
 			require.Equal(t, "again", letters[0].Message)
-			require.Equal(t, 1, versionOf(letters[0]), "it keeps the document that it had")
+			require.Equal(t, 1, versionOf(letters[0]), "the dead letter keeps its document")
 		}
 	}
 }
@@ -369,13 +369,13 @@ func TestAnActionThatFailsAfterReplayHasReturnedMakesNoSecondLetter(t *testing.T
 	late(3) // the file has been rewritten by now
 	require.Equal(t, "late", message(3))
 	late(2)
-	require.Equal(t, "gone", message(2), "it was discarded meanwhile")
+	require.Equal(t, "gone", message(2), "the dead letter was discarded meanwhile")
 
 	service := &service{}
 	_, err = Replay(t.Context(), f, testIndex, service, nil)
 	require.NoError(t, err)
 	late(4)
-	require.Empty(t, readAll(t, d), "it has been delivered by another action")
+	require.Empty(t, readAll(t, d), "another action has delivered the document")
 
 	require.NoError(t, openDisk(t, disktest.New(), nil).Write(t.Context(), []Letter{{Action: models.ActionTypeUpload, Tag: tags[0]}}))
 	other, otherFile := filled(t, nil)

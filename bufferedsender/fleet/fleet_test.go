@@ -301,7 +301,7 @@ func TestWhenAllIndexesFailOneRequestAtATimeFindsOutWhenTheyWork(t *testing.T) {
 		s.answers(nil, names...)
 		began := time.Now()
 		require.NoError(t, f.Flush(t.Context()))
-		assert.Less(t, time.Since(began), 31*time.Second, "one probe, and soon after it all of them")
+		assert.Less(t, time.Since(began), 31*time.Second, "one probe, and soon afterwards all requests")
 		assert.Equal(t, breaker.Closed, f.Breaker().Status().State)
 	})
 }

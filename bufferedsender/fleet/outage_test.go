@@ -52,7 +52,7 @@ func TestTheFirstUpdateOfAnIdleIndexDoesNotWaitForThoseThatFail(t *testing.T) {
 			began := time.Now()
 			upload(t, idle, 5)
 			require.NoError(t, idle.Flush(sendertest.Within(t, time.Minute), nil))
-			assert.LessOrEqual(t, time.Since(began), 2*s.takes, "one action to try with, and the rest")
+			assert.LessOrEqual(t, time.Since(began), 2*s.takes, "one probe, and the rest")
 		}
 	})
 }

@@ -145,7 +145,7 @@ func TestADiskThatFailsTakesNothingFromMemoryAndIsTriedAgain(t *testing.T) {
 		require.Equal(t, 102, s.Stats().Keys["hotels"])
 
 		before := failures(s)
-		require.ErrorIs(t, s.Sync(t.Context()), syscall.ENOSPC, "it does not wait for the next attempt")
+		require.ErrorIs(t, s.Sync(t.Context()), syscall.ENOSPC, "Add does not wait for the next attempt")
 		require.Equal(t, before+1, failures(s))
 		d.set(nil, nil)
 		require.NoError(t, s.Sync(t.Context()))
@@ -259,7 +259,7 @@ func TestWhatOpenHasFoundIsNotTakenForDurable(t *testing.T) {
 	require.Positive(t, s.Stats().Unsynced)
 	write(t, s)
 	d.Crash(func(string, int) int { return 0 })
-	require.Equal(t, []string{"a", "b"}, content(openDisk(t, d, 0))["hotels"], "it was there when Sync returned nil")
+	require.Equal(t, []string{"a", "b"}, content(openDisk(t, d, 0))["hotels"], "the key was durable when Sync returned nil")
 }
 
 func TestTheFileIsAtMostTwiceWhatItTells(t *testing.T) {

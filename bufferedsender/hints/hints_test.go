@@ -47,7 +47,7 @@ func TestAKeyAddedWhileItIsTakenStaysWhenItsBatchIsDone(t *testing.T) {
 	add(t, s, "hotels", "a", "b", "c")
 	b := s.Take("hotels", 2)
 	add(t, s, "hotels", "a")
-	require.Equal(t, []string{"c"}, s.Take("hotels", 9).Keys, "it is taken still")
+	require.Equal(t, []string{"c"}, s.Take("hotels", 9).Keys, "the key is still taken")
 	s.Done(b)
 	require.Equal(t, []string{"a", "c"}, content(s)["hotels"])
 	b = s.Take("hotels", 9)
@@ -89,7 +89,7 @@ func TestTooManyKeysTurnTheIndexWithTheMostIntoEverything(t *testing.T) {
 	s.Done(b)
 	s.Back(b)
 	add(t, s, "sick", keysOf(0, 100)...)
-	require.Equal(t, []string{everythingMark}, drain(s, "sick"), "one entry stands for all")
+	require.Equal(t, []string{everythingMark}, drain(s, "sick"), "one entry covers all keys")
 }
 
 func TestTooManyBytesTurnTheIndexWithTheMostIntoEverything(t *testing.T) {
@@ -113,7 +113,7 @@ func TestKeysAddedWhileEverythingIsComparedStay(t *testing.T) {
 	b := s.Take("hotels", 1)
 	require.True(t, b.Everything)
 	require.Empty(t, b.Keys)
-	require.True(t, nothing(s.Take("hotels", 1)), "one compares at a time")
+	require.True(t, nothing(s.Take("hotels", 1)), "one comparison at a time")
 	add(t, s, "hotels", "c")
 	s.Done(b)
 	require.Equal(t, []string{"c"}, drain(s, "hotels"))

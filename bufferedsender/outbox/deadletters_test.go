@@ -377,7 +377,7 @@ func TestALetterIsLeftWhenItsKeyHasLaterRows(t *testing.T) {
 				require.Len(t, lettersOf(t, db, table), 1)
 			})
 		}
-		t.Run("but one with a key only comes back", func(t *testing.T) {
+		t.Run("a key-only dead letter can be retried", func(t *testing.T) {
 			table := &Table{Dialect: db.dialect, Queue: "keys"}
 			to := newScripted()
 			to.answer = func(models.RawAction) models.Outcome { return failing(models.ReasonDocument) }

@@ -185,7 +185,7 @@ func TestWhatIsAcceptedWhileARangeIsBeingGivenAwayIsWithdrawn(t *testing.T) {
 	l.begin(kindOffer, time.Now())
 	require.False(t, l.jobs[kindOffer].busy, "nothing more is offered")
 	l.guardLeases(time.Now())
-	require.Len(t, l.holds.gifts, ranges-1, "one is in the sender")
+	require.Len(t, l.holds.gifts, ranges-1, "one action is in the sender")
 	to.got[0].OnOutcome(models.Outcome{})
 	l.takeInbox()
 	require.Len(t, l.desk.settling.done, 1)

@@ -84,7 +84,7 @@ func TestTheSchemaOfPartitionsIsWhatMigrateMakes(t *testing.T) {
 	tx, err := db.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	require.NoError(t, WriteKeys(t.Context(), tx, &Table{Dialect: PostgreSQL, Queue: "q"}, "k"))
-	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, rotating), "it needs no lock if nothing has to change")
+	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, rotating), "no lock is needed if nothing changes")
 	hourly := &SchemaOptions{Rotate: time.Hour}
 	require.ErrorContains(t, Migrate(t.Context(), db.DB, PostgreSQL, hourly), "lock timeout")
 	require.NoError(t, tx.Rollback())
@@ -199,7 +199,7 @@ func TestARowThatComesWhileAPartitionIsEmptiedStays(t *testing.T) {
 	tx := late()
 	err := r.emptied(t)
 	require.ErrorContains(t, err, "azsearch_outbox_r1")
-	require.Equal(t, "55P03", sqlkit.State(err), "it does not wait for a writer")
+	require.Equal(t, "55P03", sqlkit.State(err), "the relay does not wait for a writer")
 	require.NoError(t, tx.Commit())
 	require.NoError(t, r.emptied(t))
 	stays()
@@ -301,7 +301,7 @@ func TestATableInUseGetsPartitions(t *testing.T) {
 	require.Empty(t, r.goesBack())
 	r.same(t)
 	_, err = app.ExecContext(t.Context(), `DELETE FROM azsearch_outbox`)
-	require.Equal(t, "42501", sqlkit.State(err), "it has the rights that it had")
+	require.Equal(t, "42501", sqlkit.State(err), "the role has its previous rights")
 }
 
 func TestPartitionsAreMadeOfAllOrNothing(t *testing.T) {

@@ -63,7 +63,7 @@ func TestASequenceThatIsBehindIsNamedByARelayThatRuns(t *testing.T) {
 	f.another = ""
 	_, _, err = q.rises(t.Context(), r.db.DB, &f, 2000)
 	require.NoError(t, err)
-	require.NotEmpty(t, f.another, "it has given 2000 before")
+	require.NotEmpty(t, f.another, "the sequence has given 2000 before")
 }
 
 // A role that only sends rows cannot write them, so it cannot schedule keys to be read again. The log says so, and

@@ -24,7 +24,7 @@ func TestWhatCannotBeDeletedWaitsUnlessItsLeaseHasEnded(t *testing.T) {
 	f := s.begin(h, time.Now())
 	require.Zero(t, s.left())
 	require.Equal(t, []any{int64(0), int64(1), int64(2)}, f.parts)
-	require.True(t, s.has(1), "it is being deleted")
+	require.True(t, s.has(1), "the row is being deleted")
 	h.lose(1)
 	h.lose(2)
 	h.extend(2, 2, time.Now().Add(time.Hour))
@@ -74,7 +74,7 @@ func TestARangeThatIsDrainedIsNotKeptByARenewal(t *testing.T) {
 	h.extend(0, 1, time.Now().Add(time.Hour))
 	h.extend(1, 1, time.Now().Add(time.Hour))
 	require.True(t, h.parts[0].lease.GoesBack())
-	require.False(t, h.parts[1].lease.GoesBack(), "it was only about to expire")
+	require.False(t, h.parts[1].lease.GoesBack(), "the lease was only about to expire")
 }
 
 func TestFlightsThatWereForgottenAreNotTaken(t *testing.T) {

@@ -68,7 +68,7 @@ func TestARowThatCommitsAfterLaterOnesIsSent(t *testing.T) {
 	require.Empty(t, naive.read(t, r), "the naive reader skips the row for ever")
 	r.empty(t)
 	r.same(t)
-	require.Zero(t, relay.Stats().Late, "it was found by an ordinary read")
+	require.Zero(t, relay.Stats().Late, "an ordinary read found the row")
 }
 
 func TestADeleteUpToANumberWouldLoseALateRow(t *testing.T) {
@@ -542,7 +542,7 @@ func TestTwentyWritersAndRelaysThatComeAndGoEndWithTheSameIndex(t *testing.T) {
 	crews.Wait()
 	r.empty(t)
 	r.same(t)
-	require.Empty(t, r.goesBack(), "nothing has died, so nothing is sent twice")
+	require.Empty(t, r.goesBack(), "no relay has died, so nothing is sent twice")
 	require.Zero(t, fixed.Stats().LeasesLost)
 }
 

@@ -126,7 +126,7 @@ func TestExpeditedWaitsForNobodyElse(t *testing.T) {
 	first := m.takes(t, models.ClassExpedited)
 	q.asks(m, models.ClassExpedited, 1)
 	first.Release(true)
-	assert.Equal(t, []string{"m expedited"}, q.granted, "it is the next, and no other slot is its own")
+	assert.Equal(t, []string{"m expedited"}, q.granted, "the member is next, and no other slot is reserved for it")
 }
 
 func TestAClassWithoutASlotComesFirstAndTheRestGoesToTheMostUrgent(t *testing.T) {
@@ -197,7 +197,7 @@ func TestMoreSlotsAreGivenToThoseWhoWait(t *testing.T) {
 	require.NoError(t, p.SetOptions(Options{Expedited: 2, Shared: 1}))
 	require.Len(t, q.granted, 1)
 	require.ErrorContains(t, p.SetOptions(Options{Expedited: -1, Shared: -2}), "Shared is -2")
-	require.Equal(t, 2, p.Options().Expedited, "nothing of it holds")
+	require.Equal(t, 2, p.Options().Expedited, "nothing of the change is in force")
 	more := p.Options()
 	more.Shared = 2
 	require.NoError(t, p.SetOptions(more), "settings that were read can be set")
@@ -299,7 +299,7 @@ func TestASeatThatIsGivenUpCostsNothing(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	m, other := join(t, p, "m"), join(t, p, "other")
 	first := m.takes(t, models.ClassAssured1)
-	waits := m.Seat(func() { t.Error("it has given up") })
+	waits := m.Seat(func() { t.Error("the member has given up") })
 	_, ok, _ := waits.Ask(models.ClassAssured1, 1)
 	require.False(t, ok)
 	granted := m.Seat(func() {})
@@ -449,7 +449,7 @@ func TestCallersThatGiveUpCostNoSlot(t *testing.T) {
 					}))
 					return
 				}
-				assert.ErrorIs(t, m.Do(ctx, models.ClassBestEffort, func(context.Context) error { t.Error("it has given up"); return nil }), bored)
+				assert.ErrorIs(t, m.Do(ctx, models.ClassBestEffort, func(context.Context) error { t.Error("the member has given up"); return nil }), bored)
 			}()
 		}
 		synctest.Wait()

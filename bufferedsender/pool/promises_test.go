@@ -238,7 +238,7 @@ func TestASeatThatIsGivenUpIsNotCounted(t *testing.T) {
 		slot.Release(true)
 		seat.Cancel()
 		c := p.Stats().Classes[models.ClassAssured1]
-		require.Equal(t, []int64{1, 1}, []int64{c.Granted, c.Ended}, "that of the other")
+		require.Equal(t, []int64{1, 1}, []int64{c.Granted, c.Ended}, "the slot of the other member")
 		require.Zero(t, c.QueueTime)
 		require.Zero(t, c.LongestQueueTime)
 	})

@@ -126,7 +126,7 @@ func TestWhoReturnsMayBorrowTwiceAsMuch(t *testing.T) {
 		g.returns(n)
 	}
 	assert.Equal(t, []int{10, 10 + 10, 10 + 30, 10 + 66}, got)
-	assert.Equal(t, 4, g.woken, "it was refused each time")
+	assert.Equal(t, 4, g.woken, "the action was refused each time")
 }
 
 func TestWhoMustNotBorrowHasToShowAgainThatItReturns(t *testing.T) {
@@ -172,7 +172,7 @@ func TestTheMemberThatHasHadNothingForLongestLosesItsFloorToWhoComes(t *testing.
 	fresh := newGuest(t, p, "new", models.ClassExpedited)
 	require.Equal(t, 10, fresh.takes(10))
 	require.Equal(t, []bool{true, false, true}, []bool{all[0].active, all[1].active, all[2].active})
-	require.Equal(t, 10, all[0].takes(10), "it has kept its floor")
+	require.Equal(t, 10, all[0].takes(10), "the member has kept its floor")
 	require.Zero(t, all[1].takes(1), "it is new again, and every member has something")
 	again := newGuest(t, p, "newer", models.ClassExpedited)
 	require.Zero(t, again.takes(1))
@@ -198,7 +198,7 @@ func TestTheFloorOfWhoHasNothingForLongIsLent(t *testing.T) {
 		require.Equal(t, 1, g.takes(100))
 		time.Sleep(time.Nanosecond)
 		g.returns(1)
-		require.Equal(t, 26, g.takes(100), "but for three quarters: there are floors for nine members in them")
+		require.Equal(t, 26, g.takes(100), "three quarters have floors for nine members")
 	})
 }
 
@@ -420,7 +420,7 @@ func TestWhoHasSomethingIsPressedWhileOthersWaitForItsFloor(t *testing.T) {
 	guests[1].Quit()
 	require.Empty(t, pressed(), "busy members are pressed only while another waits")
 
-	require.True(t, guests[1].Take(models.ClassExpedited, 1, true, true), "it must have it")
+	require.True(t, guests[1].Take(models.ClassExpedited, 1, true, true), "the action must be accepted")
 	require.Empty(t, pressed())
 	require.Zero(t, guests[2].takes(1))
 	require.True(t, guests[3].Take(models.ClassExpedited, 1, true, true))
@@ -442,7 +442,7 @@ func TestASmallerBudgetTakesNothingAway(t *testing.T) {
 	a.returns(10)
 	require.NoError(t, p.SetOptions(Options{BufferedActions: 100, FloorActions: 20}))
 	require.Equal(t, 20, a.takes(20))
-	require.EqualValues(t, 20, a.floor.actions, "and of the next time that it has nothing")
+	require.EqualValues(t, 20, a.floor.actions, "and the next time its buffer is empty")
 	require.NoError(t, p.SetOptions(Options{}))
 	require.Equal(t, 10_000, b.takes(10_000), "no bound")
 	require.EqualValues(t, defaultFloorBytes, p.Options().FloorBytes)

@@ -77,7 +77,7 @@ func TestACrashedLastWorkerIsReplaced(t *testing.T) {
 					}
 					require.Equal(t, time.Duration(waiting)*time.Second, time.Since(began))
 					require.NoError(t, <-works(m, models.ClassBestEffort, time.Second, nil))
-					require.Equal(t, time.Duration(waiting+1)*time.Second, time.Since(began), "it does not wait for anything")
+					require.Equal(t, time.Duration(waiting+1)*time.Second, time.Since(began), "the job does not wait")
 					c := p.Stats().Classes[models.ClassBestEffort]
 					require.Equal(t, []int{0, 0}, []int{c.Waiting, c.InUse})
 				})

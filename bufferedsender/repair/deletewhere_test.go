@@ -172,7 +172,7 @@ func TestTheNumberOfTheDryRunLiftsTheBoundIfItIsExact(t *testing.T) {
 		assert.EqualValues(t, 50, receipt.Deleted)
 		assert.Equal(t, dry.Digest, receipt.Digest)
 		_, err = repair.DeleteWhere(t.Context(), r.of("ann"), r.sender.Raw(), &repair.DeleteOptions{AllowDeletes: dry.Matched})
-		require.NoError(t, err, "it is done already")
+		require.NoError(t, err, "the delete is already done")
 	})
 }
 

@@ -56,8 +56,8 @@ func TestASenderThatNamesAnotherIndexIsRefused(t *testing.T) {
 		"the same":          {here, "hotels", ""},
 		"another index":     {here, "rooms", `Sender writes to "rooms"`},
 		"another service":   {there, "hotels", "Sender writes to " + there},
-		"it does not say":   {"", "", ""},
-		"it says a part":    {"", "hotels", ""},
+		"the sender reports no name":   {"", "", ""},
+		"the sender reports part of a name":    {"", "hotels", ""},
 		"another spelling":  {"https://Hotels.search.windows.net:443/", "hotels", ""},
 		"an alias, perhaps": {here, "hotels-2", "set SameIndex if one is an alias"},
 	} {

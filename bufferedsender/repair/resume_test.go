@@ -47,7 +47,7 @@ func TestAPassThatWasKilledGoesOnBehindTheLastPage(t *testing.T) {
 			report, err := repairer(half{w, "source"}, half{w, "index"}, s.Raw(), &Options{Store: store, Logger: quiet}).Run(ctx)
 			cancel()
 			began := w.scanned[1][len(w.scanned[1])-1]
-			assert.GreaterOrEqual(t, began, from, "it does not go back")
+			assert.GreaterOrEqual(t, began, from, "the pass does not go back")
 			from = began
 			if err == nil {
 				assert.EqualValues(t, n, report.SourceRows, "each page counts once")
@@ -340,7 +340,7 @@ func TestAStateOfAnotherSourceOrIndexIsRefused(t *testing.T) {
 		require.NoError(t, run(half{w, "source"}, here))
 		require.NoError(t, run(half{w, "source"}, here))
 		require.ErrorContains(t, run(half{w, "source"}, at{half{w, "index"}, "https://there.search.windows.net"}), "set another Name or Store")
-		require.NoError(t, run(half{w, "source"}, half{w, "index"}), "it does not say which it is")
+		require.NoError(t, run(half{w, "source"}, half{w, "index"}), "the index reports no endpoint")
 	})
 }
 

@@ -60,7 +60,7 @@ func TestARangeInATableHasOneProcess(t *testing.T) {
 		require.NoError(t, err)
 		assert.Nil(t, text)
 		require.NoError(t, a.Save(t.Context(), "one", []byte(`{"format":1}`)))
-		require.Error(t, b.Save(t.Context(), "one", []byte("x")), "it has not got it")
+		require.Error(t, b.Save(t.Context(), "one", []byte("x")), "the store did not get the range")
 		require.NoError(t, unlock())
 		text, err = b.Load(t.Context(), "one")
 		require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestARangeOfADeadProcessGoesToWhoWantsIt(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, ok)
 		assert.GreaterOrEqual(t, time.Since(began), b.dead)
-		assert.ErrorContains(t, a.Save(t.Context(), "one", []byte("x")), "another process has taken the range", "it was only stopped")
+		assert.ErrorContains(t, a.Save(t.Context(), "one", []byte("x")), "another process has taken the range", "the owner was only stopped")
 		require.NoError(t, unlock())
 	})
 }

@@ -99,7 +99,7 @@ func TestWhatASenderHasLostIsFoundAndRepairedWithoutReadingTheIndex(t *testing.T
 		assert.Equal(t, []int64{201, 3, 0}, []int64{report.Repaired, report.Deleted, report.Unsettled})
 		assert.False(t, report.Tree.More)
 		assert.True(t, report.Complete)
-		assert.False(t, report.Agrees(), "it was not like the source before")
+		assert.False(t, report.Agrees(), "the index differed from the source before")
 		w.agrees()
 		report, err = w.runTree(nil)
 		require.NoError(t, err)

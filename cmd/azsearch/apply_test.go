@@ -144,7 +144,7 @@ func TestApplyFillsTheIndexThatAnAliasMovesTo(t *testing.T) {
 	got = s.run("apply", "-fill", "defs")
 	assert.Equal(t, 2, got.code, "it is a plan")
 	assert.Contains(t, got.stdout, `("hotels-2" is filled from "hotels-1" first)`)
-	assert.Contains(t, got.stdout, "stop writers until then")
+	assert.Contains(t, got.stdout, "stop what writes until then")
 
 	// An earlier run was killed: the index exists with some of the documents.
 	require.Zero(t, s.run("apply", "-yes", "defs/indexes/hotels-2.json").code)

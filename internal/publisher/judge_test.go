@@ -13,8 +13,8 @@ func TestFateOfAnItem(t *testing.T) {
 		want           fate
 	}{
 		"it is applied": {met: met{next: Complete}, spent: true, want: fateApplied},
-		"it is applied while all else is refused":    {met: met{next: Complete, refuses: true, unpaid: true}, want: fateApplied},
-		"it was not sent":                            {met: met{next: Requeue, free: true}, spent: true, want: fateFree},
+		"the item is applied while all others are refused":    {met: met{next: Complete, refuses: true, unpaid: true}, want: fateApplied},
+		"the item was not sent":                            {met: met{next: Requeue, free: true}, spent: true, want: fateFree},
 		"the service refuses everything":             {met: met{next: Fail, refuses: true, alone: true}, spent: true, want: fateHeld},
 		"refused among others":                       {met: met{next: Fail}, ofIndex: true, want: fateRefused},
 		"refused alone, and the index is to blame":   {met: met{next: Fail, alone: true}, ofIndex: true, want: fateFree},

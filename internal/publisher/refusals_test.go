@@ -41,16 +41,16 @@ func TestTwentyKeysInARowForOneReasonAreMany(t *testing.T) {
 			r.applied(tick(), tick())
 			refuse(r, 19, "type", tick)
 		}, false},
-		{"one applied that left before they were many", func(r *refusals, tick func() instant) {
+		{"one applied that left before the refusals were many", func(r *refusals, tick func() instant) {
 			left := tick()
 			refuse(r, 20, "type", tick)
 			r.applied(left, tick())
 		}, true},
-		{"one applied that left after", func(r *refusals, tick func() instant) {
+		{"one applied that left afterwards", func(r *refusals, tick func() instant) {
 			refuse(r, 20, "type", tick)
 			r.applied(tick(), tick())
 		}, false},
-		{"that reason is trusted no more for a minute", func(r *refusals, tick func() instant) {
+		{"that reason is not trusted for a minute", func(r *refusals, tick func() instant) {
 			refuse(r, 20, "type", tick)
 			r.applied(tick(), tick())
 			refuse(r, 40, "type", tick)
@@ -71,7 +71,7 @@ func TestTwentyKeysInARowForOneReasonAreMany(t *testing.T) {
 			now := instant(0)
 			s.steps(&r, func() instant { now += time.Second; return now })
 			assert.Equal(t, s.many, r.many())
-			assert.LessOrEqual(t, len(r.keys), manyKeys, "it keeps no more than it needs")
+			assert.LessOrEqual(t, len(r.keys), manyKeys, "the record stays bounded")
 		})
 	}
 }

@@ -44,7 +44,7 @@ func TestNothingIsSentWithoutTheConsentOfTheTap(t *testing.T) {
 		assert.Len(t, s.times, 1)
 		assert.Equal(t, 2, e.completed)
 		assert.Equal(t, 1, e.attempts)
-		assert.GreaterOrEqual(t, s.times[0], time.Second, "it is not asked without a pause")
+		assert.GreaterOrEqual(t, s.times[0], time.Second, "the tap is not called again without a pause")
 	})
 }
 
@@ -52,7 +52,7 @@ func TestWhatTheTapDoesNotConfirmIsSentAgain(t *testing.T) {
 	for name, answer := range map[string]struct {
 		again bool
 		err   error
-	}{"because it must be": {again: true}, "because nobody knows": {err: errUnreadable}} {
+	}{"because the actions must be sent": {again: true}, "because nobody knows": {err: errUnreadable}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &service{answer: func(b *Batch[int]) Reply[int] {

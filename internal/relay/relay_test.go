@@ -91,7 +91,7 @@ func TestALoaderIsAskedForHalfOfTheKeysUntilTheOneThatItFailsForIsAlone(t *testi
 	for keys := MaxLoad; ; keys = l.Most(math.MaxInt64) { // each call includes the key
 		require.Less(t, calls, halvings)
 		calls++
-		require.False(t, l.Failed(keys), "it is the key, and not the Loader")
+		require.False(t, l.Failed(keys), "the key fails, not the Loader")
 		if keys == 1 {
 			break
 		}
@@ -112,7 +112,7 @@ func TestALoaderThatFailsForEveryKeyIsDown(t *testing.T) {
 	require.True(t, l.Failed(1))
 	require.True(t, l.Failed(1))
 	l.Loaded(1, 0)
-	require.False(t, l.Failed(1), "it has worked since")
+	require.False(t, l.Failed(1), "the Loader has worked since")
 }
 
 func TestALoaderIsAskedForAsManyKeysAsThereIsRoomFor(t *testing.T) {
@@ -122,7 +122,7 @@ func TestALoaderIsAskedForAsManyKeysAsThereIsRoomFor(t *testing.T) {
 	require.Equal(t, 100, l.Most(100<<10))
 	require.Equal(t, 1, l.Most(10), "one at least")
 	l.Loaded(100, 100<<9)
-	require.Equal(t, 200, l.Most(100<<10), "they are smaller now")
+	require.Equal(t, 200, l.Most(100<<10), "the documents are smaller now")
 }
 
 func TestALoaderAnswersForKeysItWasAskedForEachOnce(t *testing.T) {

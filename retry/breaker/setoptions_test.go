@@ -172,7 +172,7 @@ func TestSetOptionsKeepsWhatTheBreakerKnows(t *testing.T) {
 			b.Reset()
 		})
 	})
-	t.Run("that it is disabled", func(t *testing.T) {
+	t.Run("the breaker is disabled", func(t *testing.T) {
 		b := newBreaker(t, nil)
 		b.Disable()
 		_, err := b.SetOptions(breaker.Options{Failures: 1})

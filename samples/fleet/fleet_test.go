@@ -37,7 +37,7 @@ func TestWhatIsWrongWithAnIndexIsNoticed(t *testing.T) {
 		"a document is missing":           {[]*write{note(1, true, completed)}, nil, false, true},
 		"a document is there and failed":  {[]*write{note(1, true, failed)}, map[string]Item{"a": {ID: "a", Version: 1}}, true, true},
 		"a document was lost":             {[]*write{note(1, true, failed)}, nil, false, true},
-		"it was lost with its index":      {[]*write{note(1, true, failed)}, nil, true, false},
+		"the document was lost with its index":      {[]*write{note(1, true, failed)}, nil, true, false},
 		"an outcome is missing":           {[]*write{note(1, true)}, nil, true, true},
 		"an outcome came twice":           {[]*write{note(1, true, completed, completed)}, map[string]Item{"a": {ID: "a", Version: 1}}, false, true},
 		"an outcome is of nothing added":  {[]*write{note(1, false, failed)}, nil, true, true},

@@ -34,8 +34,8 @@ func TestAnswerSaysOfEachNoteWhatBecameOfIt(t *testing.T) {
 	}{
 		"all are applied":                        {2, nil, 200, 0, indexed, indexed},
 		"one is rejected":                        {2, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("b", models.ReasonDocument, false)}}, 422, 0, indexed, rejected},
-		"one is rejected and may be there":       {2, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("b", models.ReasonDocument, true)}}, 422, 0, indexed, unknown},
-		"one is in conflict for ever":            {2, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("a", models.ReasonConflict, false)}}, 503, time.Second, notApplied, indexed},
+		"one is rejected and may have been applied":       {2, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("b", models.ReasonDocument, true)}}, 422, 0, indexed, unknown},
+		"one conflicts forever":            {2, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("a", models.ReasonConflict, false)}}, 503, time.Second, notApplied, indexed},
 		"one kills the service":                  {2, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("a", models.ReasonUnreachable, true)}}, 503, time.Second, unknown, indexed},
 		"nothing is sent":                        {0, &bufferedsender.WaitError{Err: &bufferedsender.AddError{Err: open}}, 503, 7 * time.Second, notApplied, notApplied},
 		"sending stops while they wait":          {2, &bufferedsender.WaitError{Withdrawn: 1, Unknown: 1, Errors: errs{withdrawn("a", false), withdrawn("b", true)}, Err: open}, 503, 7 * time.Second, notApplied, unknown},

@@ -115,7 +115,7 @@ func TestBadNotesAreTheCallersBusiness(t *testing.T) {
 		assert.Equal(t, indexed, a.Notes[0].Outcome)
 		assert.Equal(t, rejected, a.Notes[1].Outcome)
 		assert.Contains(t, a.Notes[1].Message, "too large")
-		assert.Empty(t, a.retryAfter, "it would not help")
+		assert.Empty(t, a.retryAfter, "a retry would not help")
 
 		a = r.post(Note{ID: "no key!"})
 		assert.Equal(t, 400, a.status)
@@ -164,7 +164,7 @@ func TestOutageIsAnsweredAtOnceAndEndsByItself(t *testing.T) {
 		synctest.Wait()
 		assert.True(t, r.ready(), "nothing was written in between")
 		assert.Equal(t, 200, r.post(Note{ID: "again"}).status)
-		assert.False(t, r.has("late"), "it was answered that it will not be applied")
+		assert.False(t, r.has("late"), "the reply said that it will not be applied")
 	})
 }
 

@@ -58,7 +58,7 @@ func TestAnAliasThatSomebodyElseHasMovedStaysThere(t *testing.T) {
 		}
 		w.moveAliasTo(oldIndex)
 		m = w.runner(Options{Writers: []string{"a"}})
-		require.NoError(t, m.run(t.Context()), "it resumes where it was")
+		require.NoError(t, m.run(t.Context()), "the Run resumes where it was")
 		a.end()
 		w.checkTruth(newIndex)
 	})

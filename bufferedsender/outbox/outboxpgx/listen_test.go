@@ -260,7 +260,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	go func() { done <- l.Run(ctx) }()
 	awaitWake(t, l, hotels)
 	cancel()
-	require.NoError(t, <-done, "it may run again")
+	require.NoError(t, <-done, "the listener may run again")
 }
 
 func TestRunEndsWithItsContextWhereThereIsNoDatabase(t *testing.T) {

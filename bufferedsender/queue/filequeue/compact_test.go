@@ -152,7 +152,7 @@ func TestCallsOfAnEarlierProcessAreKnownAfterCompactions(t *testing.T) {
 		q = mustOpen(t, d, opts)
 		old.q, old.number = q, old.number-1
 		require.NoError(t, old.append(t.Context(), merge("a", 1)))
-		require.Empty(t, contents(t, q), "it was applied, and sent, long ago")
+		require.Empty(t, contents(t, q), "the record was sent and applied long ago")
 		require.NoError(t, q.Close())
 	})
 }
@@ -270,7 +270,7 @@ func TestCompactionEndsWithParkedKeysThatHaveLongReasons(t *testing.T) {
 			return nil
 		}
 		synctest.Wait()
-		require.LessOrEqual(t, segments.Load(), int64(30), "it is compacted, and that is the end of it")
+		require.LessOrEqual(t, segments.Load(), int64(30), "the log is compacted once")
 		require.NoError(t, q.Close())
 	})
 }

@@ -140,7 +140,7 @@ func TestAVolumeThatTheQueueFillsIsEmptiedAgain(t *testing.T) {
 			for range 2 {
 				v.round()
 			}
-			require.NotZero(t, short.Load(), "it was never full")
+			require.NotZero(t, short.Load(), "the volume was never full")
 			require.NoError(t, errors.Join(q.Fault(), q.Close()))
 		})
 	}

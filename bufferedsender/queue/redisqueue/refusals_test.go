@@ -114,7 +114,7 @@ func TestAServerThatCannotSaveToItsDiskIsNamedAndKeepsNothing(t *testing.T) {
 	failsToSave(t, server)
 	_, err := q.Append(t.Context(), mergeOf("b"))
 	require.ErrorContains(t, err, "redisqueue: server refuses writes because it cannot save to its disk; free the disk")
-	require.NotErrorIs(t, err, queue.ErrUnknown, "that nothing was kept can be read")
+	require.NotErrorIs(t, err, queue.ErrUnknown, "a read shows that nothing was kept")
 	require.NotErrorIs(t, err, queue.ErrFull)
 	_, err = New(t.Context(), q.client, q.name, nil)
 	require.ErrorContains(t, err, "cannot save to its disk")

@@ -198,7 +198,7 @@ func TestASegmentThatDiffersAndYieldsNothingTwiceIsBuiltAnewAndCounted(t *testin
 	require.Equal(t, Differences{}, compared(t, tree, tableOf(all)), "in a row: it does not differ, so the count restarts")
 	require.Equal(t, Differences{Segments: 1}, compared(t, tree, side))
 	require.Equal(t, Differences{Segments: 1}, compared(t, tree, side))
-	require.Equal(t, Differences{Unknown: 1}, compared(t, tree, side), "it does not differ for ever")
+	require.Equal(t, Differences{Unknown: 1}, compared(t, tree, side), "the segment does not differ forever")
 	require.Equal(t, int64(1), tree.Stats().Fruitless)
 	require.Equal(t, [2]int64{1, 20}, rebuildAll(t, tree, tableOf(all)))
 	require.Equal(t, Differences{}, compared(t, tree, tableOf(all)))

@@ -81,10 +81,10 @@ func TestWhatIsToldIsDurableAfterASecondOrASync(t *testing.T) {
 			time.Sleep(writeEvery / 10)
 			synctest.Wait()
 		}
-		require.Equal(t, syncs+1, d.Syncs(), "one write for all of it")
+		require.Equal(t, syncs+1, d.Syncs(), "one write for all changes")
 		require.Zero(t, tree.Stats().Unsynced)
 		time.Sleep(time.Hour)
-		require.Equal(t, syncs+1, d.Syncs(), "and none for nothing")
+		require.Equal(t, syncs+1, d.Syncs(), "no write without changes")
 		tree.Confirmed("a", 2)
 		require.Equal(t, int64(1), tree.Stats().Unsynced)
 		require.NoError(t, tree.Sync(t.Context()))

@@ -137,7 +137,7 @@ func TestPurgeOneGivesUpTheOldest(t *testing.T) {
 		var l sendertest.Ledger
 		r := fullAndSick(t, &l, purgeOldest)
 		r.Upload(sendertest.Hotel{ID: "k-4"})
-		assert.Zero(t, r.Now(), "it does not wait")
+		assert.Zero(t, r.Now(), "TryIndexDocuments does not wait")
 		r.Respond(nil)
 		var failures *bufferedsender.FlushError
 		require.ErrorAs(t, r.Flush(), &failures)
@@ -258,7 +258,7 @@ func TestOverloadFailRejects(t *testing.T) {
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 30 }))
 			r.Upload(sendertest.Hotels("k", 2)...)
 			r.Upload(sendertest.Hotel{ID: "k-2"})
-			assert.Equal(t, 30*time.Second, r.Now(), "it waited for room")
+			assert.Equal(t, 30*time.Second, r.Now(), "the call waited for room")
 			require.NoError(t, r.Flush())
 		})
 	})

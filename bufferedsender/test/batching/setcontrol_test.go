@@ -191,7 +191,7 @@ func TestEveryOptionOfControlTakesEffectAtOnce(t *testing.T) {
 					want := before
 					reflect.ValueOf(&want).Elem().FieldByIndex(at).Set(reflect.ValueOf(c.set).FieldByIndex(at))
 					require.NotEqual(t, said(before), said(want))
-					assert.Equal(t, said(want), said(r.Sender.Control()), "this, and nothing else")
+					assert.Equal(t, said(want), said(r.Sender.Control()), "only this setting changes")
 					assert.Equal(t, want.Limits, r.Sender.Control().Limits)
 				})
 				_, err := r.Sender.SetControl(before)

@@ -152,7 +152,7 @@ func TestCallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 				ctx, cancel := context.WithTimeoutCause(t.Context(), 70*time.Second, cause)
 				defer cancel()
 				err := call(ctx, r.Sender)
-				assert.Equal(t, 70*time.Second, r.Now(), "it waits, through two probes that fail")
+				assert.Equal(t, 70*time.Second, r.Now(), "the call waits through two failed probes")
 				require.ErrorIs(t, err, cause)
 				sendertest.RequireCircuitOpen(t, err)
 				var answer *search.Error

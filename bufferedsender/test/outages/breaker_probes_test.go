@@ -149,7 +149,7 @@ func TestAThrottledProbeIsNotFollowedAtOnce(t *testing.T) {
 		pause   time.Duration
 	}{
 		"Retry-After sets the duration":       {[]string{"Retry-After", "300"}, 5 * time.Minute},
-		"it does not, so the breaker decides": {nil, 30 * time.Second},
+		"without Retry-After the breaker decides": {nil, 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -215,7 +215,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 			assert.Equal(t, 3, e.Attempt)
 		}
 	})
-	t.Run("so the attempts that were left are left when it is back", func(t *testing.T) {
+	t.Run("so the remaining attempts are unchanged after the outage", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
@@ -255,7 +255,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 			assert.Equal(t, 500, failure.Status)
 			assert.True(t, failure.Exhausted)
 			assert.True(t, failure.Unknown)
-			assert.Greater(t, r.Outcome("k").At, time.Minute, "it is given a minute at least")
+			assert.Greater(t, r.Outcome("k").At, time.Minute, "the document has at least a minute")
 			assert.Less(t, r.Outcome("k").At, 10*time.Minute)
 		})
 	})

@@ -40,7 +40,7 @@ func TestWithoutADelayADocumentThatHasUsedItsAttemptsIsTriedTwiceASecond(t *test
 					time.Sleep(time.Second)
 				}
 				assert.Error(t, r.Flush())
-				assert.Less(t, tries, 200, "it was some 18 000 in two minutes")
+				assert.Less(t, tries, 200, "without the limit about 18 000 in two minutes")
 			})
 		})
 	}

@@ -34,7 +34,7 @@ func TestDeadLettersAreWrittenBeforeTheFailuresAreReported(t *testing.T) {
 		r.Upload(sendertest.Hotels("k", 9)...)
 		require.Error(t, r.Flush())
 		assert.Equal(t, []string{"letters k-1 k-2", "failed k-1", "failed k-2", "letters k-5", "failed k-5"}, l.Notes("letters", "failed"),
-			"one Write for each reply that has ended some, none for the others")
+			"one Write for each reply that ended actions, none for the others")
 		s := r.Sender.Stats()
 		assert.EqualValues(t, 3, s.DeadLetters)
 		assert.Zero(t, s.DeadLetterErrors)
@@ -199,7 +199,7 @@ func TestDeadLettersThatCannotBeWritten(t *testing.T) {
 				dead.FailWith(nil)
 				r.Upload(sendertest.Hotels("k", 4)...)
 				require.Error(t, r.Flush())
-				assert.EqualValues(t, 2, r.Sender.Stats().DeadLetters, "one failure is not the last word")
+				assert.EqualValues(t, 2, r.Sender.Stats().DeadLetters, "a single failure is not final")
 				assert.EqualValues(t, 2, r.Sender.Stats().DeadLetterErrors)
 			})
 		})

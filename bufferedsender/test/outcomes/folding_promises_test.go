@@ -56,7 +56,7 @@ func TestAWaiterThatLeavesTakesBackNothingOfOthers(t *testing.T) {
 					assert.NoError(t, <-second)
 				}
 				if assert.Len(t, r.Indexed(), 1) {
-					assert.Equal(t, 2, roomsOf(r, "k"), "this was not withdrawn")
+					assert.Equal(t, 2, roomsOf(r, "k"), "this action was not withdrawn")
 				}
 			})
 		})

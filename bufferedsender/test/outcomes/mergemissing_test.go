@@ -64,7 +64,7 @@ func TestAMergeOfAMissingDocument(t *testing.T) {
 			end := l.Endings("k")[0]
 			assert.Equal(t, models.ActionTypeMerge, end.Type, "the event shows the action as it was added")
 			assert.Equal(t, 201, end.Status)
-			assert.Equal(t, 1, end.Attempts, "it used no attempt")
+			assert.Equal(t, 1, end.Attempts, "the upload used no attempt")
 			var actions []string
 			for _, x := range r.Requests() {
 				for i := range x.Keys {

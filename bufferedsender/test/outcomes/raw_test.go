@@ -82,7 +82,7 @@ func TestAnOutcomeSaysThatARequestWasCut(t *testing.T) {
 			assert.True(t, first.Completed())
 			assert.False(t, first.Unknown, "it was completed")
 			assert.Equal(t, cut, first.Cut, wait)
-			assert.False(t, o.one(t, 1).Cut, "it had an answer at once")
+			assert.False(t, o.one(t, 1).Cut, "the call returned at once")
 		})
 	}
 }

@@ -133,7 +133,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 			waiting: []step{up(5, "new"), mergeOf(4, "old")},
 			marks:   []string{"new completed", "old completed folded superseded"}, rooms: 5, writes: 1,
 		},
-		"one without a version is as new": {
+		"an action without a version counts as equally new": {
 			waiting: []step{up(5, "new"), up(0, "none")},
 			marks:   []string{"new completed folded", "none completed folded"}, rooms: 0, writes: 1,
 		},
@@ -165,7 +165,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 			flight: []step{up(5, "new")}, waiting: []step{gone("delete"), up(3, "old")},
 			marks: []string{"new completed", "delete completed", "old completed folded superseded"}, rooms: -1, writes: 2,
 		},
-		"but newer it does": {
+		"but a newer version does": {
 			waiting: []step{up(5, "new"), gone("delete"), up(6, "newer")},
 			marks:   []string{"new completed folded", "delete completed folded", "newer completed folded"}, rooms: 6, writes: 1,
 		},

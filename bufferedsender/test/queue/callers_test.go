@@ -648,7 +648,7 @@ func TestCallWhoseCallerHasLeftDoesNotWaitForRoom(t *testing.T) {
 		assert.Less(t, time.Since(began), time.Second, "the answer was there")
 		s.Resume()
 		require.NoError(t, s.Flush(q.within(time.Hour), nil))
-		assert.Equal(t, -1, q.rooms("late"), "it is not added behind the back of its caller")
+		assert.Equal(t, -1, q.rooms("late"), "no document is added after its call has returned")
 		require.NoError(t, s.Close(q.within(time.Minute)))
 	})
 }

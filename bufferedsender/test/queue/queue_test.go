@@ -275,7 +275,7 @@ func TestWhatTheServiceRefusesIsParkedOrADeadLetter(t *testing.T) {
 				var failed *bufferedsender.FlushError
 				require.ErrorAs(t, err, &failed)
 				assert.Equal(t, 1, failed.Count)
-				assert.Zero(t, failed.Parked, "it was this process that parked it")
+				assert.Zero(t, failed.Parked, "this process parked the key")
 				assert.Equal(t, int64(10), q.service.DocumentCount("hotels"))
 				if letters {
 					require.Len(t, sink, 1)
@@ -428,7 +428,7 @@ func TestLoaderThatFailsForAKeyDoesNotHoldTheOthers(t *testing.T) {
 		require.EqualValues(t, 1, q.stats().Waiting)
 		require.Equal(t, 3, q.rooms("k-999"))
 		time.Sleep(time.Hour)
-		require.Less(t, calls.Load(), int64(200), "it is asked about the key each minute at most")
+		require.Less(t, calls.Load(), int64(200), "the Loader gets the key at most once a minute")
 		broken.Store(false)
 		q.drained()
 		require.Equal(t, 3, q.rooms("k-500"))
@@ -513,7 +513,7 @@ func TestAppendThatGetsNoAnswerIsUnknownUntilItContinues(t *testing.T) {
 		slow.wait = 0
 		require.NoError(t, s.Flush(q.within(time.Minute), nil))
 		assert.Equal(t, int64(10), q.service.DocumentCount("hotels"))
-		assert.Equal(t, int64(10), q.stats().Appended, "it was appended once")
+		assert.Equal(t, int64(10), q.stats().Appended, "the record was appended once")
 		require.NoError(t, s.Close(q.within(time.Minute)))
 	})
 }
@@ -534,7 +534,7 @@ func TestFullQueueLetsCallersWaitOrSaysSo(t *testing.T) {
 		s.Pause()
 		synctest.Wait()
 		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 1)...))
-		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 2)...), "these need no more room")
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 2)...), "these need no additional room")
 		err := s.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "more"}))
 		require.ErrorIs(t, err, bufferedsender.ErrQueueFull)
 		err = s.UploadDocuments(q.within(5500*time.Millisecond), sendertest.Hotel{ID: "more"})
@@ -638,7 +638,7 @@ func TestFlushOfTheWholeQueueSendsWhatWasThereBefore(t *testing.T) {
 		var failed *bufferedsender.FlushError
 		require.ErrorAs(t, s.Flush(q.within(time.Hour), whole), &failed)
 		assert.Equal(t, []int{0, 1}, []int{failed.Count, failed.Parked}, failed.Error())
-		assert.Equal(t, int64(19), q.service.DocumentCount("hotels"), "also that of the process that was killed")
+		assert.Equal(t, int64(19), q.service.DocumentCount("hotels"), "also the record of the killed process")
 		assert.Zero(t, q.stats().Waiting+q.stats().Leased)
 		_, err = q.queue.Unpark(context.Background(), "k-1")
 		require.NoError(t, err)

@@ -75,7 +75,7 @@ func TestADocumentDoesNotGoBackWhenTheChangesOfADeadHolderAreSentAgain(t *testin
 		s = q.sender(sendertest.Options{})
 		require.NoError(t, s.Flush(q.within(time.Minute), &bufferedsender.FlushOptions{WholeQueue: true}))
 		all := q.service.History("hotels", "k")
-		require.Len(t, all, 1, "one write has all of it")
+		require.Len(t, all, 1, "one write has all changes")
 		assert.Equal(t, 3, q.rooms("k"))
 		assert.EqualValues(t, 3, s.Stats().Completed)
 		require.NoError(t, s.Close(q.within(time.Minute)))

@@ -132,7 +132,7 @@ func TestADocumentIsNotBlamedForWhatChanceExplains(t *testing.T) {
 	}{
 		"twelve failures, as half of all requests fail":    {true, 12, false},
 		"twelve failures, and no other request fails":      {false, 12, true},
-		"nothing but failures, as half of all requests do": {true, always, true},
+		"only failures, in half of all requests": {true, always, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -109,7 +109,7 @@ func TestWaitFailsFastWhenItsOwnProbeFails(t *testing.T) {
 		time.Sleep(11 * time.Second) // half-open: this call is the probe
 		began := r.Now()
 		require.Error(t, call("probe"))
-		assert.Less(t, r.Now()-began, 2*time.Second, "it burns its deadline")
+		assert.Less(t, r.Now()-began, 2*time.Second, "the call uses up its deadline")
 	})
 }
 
@@ -136,7 +136,7 @@ func TestWaitFailsFastWhenItsRequestFailsAfterTheBreakerOpened(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		require.ErrorIs(t, call("fast"), bufferedsender.ErrCircuitOpen)
 		require.ErrorIs(t, <-slow, bufferedsender.ErrCircuitOpen)
-		assert.Less(t, r.Now(), 10*time.Second, "it burns its deadline")
+		assert.Less(t, r.Now(), 10*time.Second, "the call uses up its deadline")
 	})
 }
 
@@ -156,7 +156,7 @@ func TestWaitFailsFastWhileItWaitsForRoom(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Minute), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "w"})}, nil)
 		require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
-		assert.Less(t, r.Now(), 10*time.Second, "it burns its deadline")
+		assert.Less(t, r.Now(), 10*time.Second, "the call uses up its deadline")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_ = r.Sender.Close(ctx)

@@ -243,7 +243,7 @@ func TestServersDieWithTheirParent(t *testing.T) {
 	testkit.Eventually(t, func() bool {
 		return !slices.ContainsFunc(pids, alive)
 	}, "of %v some are left", pids)
-	require.NoFileExists(t, f[3]+"/data/postmaster.pid", "it has not tidied up")
+	require.NoFileExists(t, f[3]+"/data/postmaster.pid", "the process has not cleaned up")
 }
 
 // alive reports whether the process exists, except as a zombie.

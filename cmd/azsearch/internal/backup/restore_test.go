@@ -129,7 +129,7 @@ func TestRestoreWritesOverNothingUnlessTold(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(dir, restoreName)))
 	require.NoError(t, restore(t, s.restoring(dir, to)))
 	s.upload("hotels", 3, 4, "Changed")
-	require.NoError(t, restore(t, o), "it differed, and is as in the backup again")
+	require.NoError(t, restore(t, o), "the changed document is restored")
 	assert.Contains(t, string(s.Documents("hotels")["0003"]), "Hotel 3")
 }
 

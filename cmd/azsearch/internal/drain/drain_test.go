@@ -280,7 +280,7 @@ func TestKilledAtAnyCallAndRunAgainLosesNothing(t *testing.T) {
 			_, err := Run(t.Context(), from, to, opts)
 			from.before, from.after, to.before, to.after = nil, nil, nil, nil
 			if err == nil {
-				require.Greater(t, die, 20, "it was let die at many calls")
+				require.Greater(t, die, 20, "the drain was killed at many calls")
 				break
 			}
 			require.ErrorIs(t, err, errDied)
