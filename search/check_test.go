@@ -41,7 +41,7 @@ func ExampleCheck() {
 	// Output:
 	// search: the check of index "hotels" at https://my-service.search.windows.net found 4 problems:
 	// - field Name: search_test.Hotel has it and the index does not, which refuses documents with it: the index has "name": names are case-sensitive, so correct the json tag
-	// - field rating: it is Edm.Double in search_test.Hotel and Edm.Int64 in the index: the index refuses what is written from it: change its Go type, or say in its tag search:"type=…" what it holds
+	// - field rating: it is Edm.Double in search_test.Hotel and Edm.Int64 in the index: the index refuses its JSON: change its Go type, or say in its tag search:"type=…" what it holds
 	// - field tags: the tag makes the field sortable, but the index does not: queries that rely on it fail: make a new index with the field as the tag says, or correct the tag
 	// - field address: search_test.Hotel has it and the index does not, which refuses documents with it: add it to the index (IndexClient.UpdateIndex), or leave it out of documents with the tag json:"-"
 	// unchecked: 0

@@ -227,7 +227,7 @@ func TestAnUrgentActionIsNotSeenLaterBecauseOthersWait(t *testing.T) {
 	})
 }
 
-// A request of a slow class is in flight for long, and the sender may have only one.
+// The sender may have one request in flight, and a slow class uses it for long.
 func TestAnUrgentRequestDoesNotWaitForASlowOneOfItsOwnSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := make(chan struct{})

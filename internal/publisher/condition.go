@@ -24,7 +24,7 @@ type Condition struct {
 	// Err is the reason: a throttling reply, or the gate. While Closing it is the reason why the publisher is also paused
 	// or held, or nil.
 	Err error
-	// Apart is true if it is Held only because everything that waits is set apart: newly added items may pass.
+	// Apart is true if State is Held only because all waiting items are set apart; new items may pass.
 	Apart bool
 	// Silent is how long no request was answered since one was sent. A request that timed out does not end the silence
 	// while something is left to send.

@@ -76,7 +76,7 @@ func LedgerHandlers[T any](l *Ledger) events.Handlers[T] {
 	}
 }
 
-// OnPurged is for the option of that name. It records "purged" with the keys.
+// OnPurged is a function for Hold.OnPurged. It records "purged" with the keys.
 func (l *Ledger) OnPurged(_ context.Context, keys []string) {
 	l.Note("purged %s", strings.Join(keys, " "))
 	l.mu.Lock()

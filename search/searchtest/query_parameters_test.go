@@ -19,11 +19,11 @@ func TestTypedTextNeedsASuggester(t *testing.T) {
 	for _, operation := range []string{"suggest", "autocomplete"} {
 		missing := strings.Replace(missing, "OPERATION", operation, 1)
 		for name, test := range map[string]struct{ method, path, body, message string }{
-			"a body without one":           {http.MethodPost, "search.post." + operation, `{"search":"x"}`, missing + "suggesterName."},
-			"a body with nothing":          {http.MethodPost, "search.post." + operation, `{}`, missing + "search,suggesterName."},
-			"a body with an empty one":     {http.MethodPost, "search.post." + operation, `{"search":"x","suggesterName":""}`, unknown},
-			"an address without one":       {http.MethodGet, "search." + operation + "?search=x", "", unknown},
-			"an address with an empty one": {http.MethodGet, "search." + operation + "?search=x&suggesterName=", "", unknown},
+			"a body without a suggester":         {http.MethodPost, "search.post." + operation, `{"search":"x"}`, missing + "suggesterName."},
+			"a body with nothing":                {http.MethodPost, "search.post." + operation, `{}`, missing + "search,suggesterName."},
+			"a body with an empty suggester":     {http.MethodPost, "search.post." + operation, `{"search":"x","suggesterName":""}`, unknown},
+			"an address without a suggester":     {http.MethodGet, "search." + operation + "?search=x", "", unknown},
+			"an address with an empty suggester": {http.MethodGet, "search." + operation + "?search=x&suggesterName=", "", unknown},
 		} {
 			a := p.send(test.method, "/indexes('types')/docs/"+test.path, test.body)
 			assert.Equal(t, http.StatusBadRequest, a.status, "%s: %s", operation, name)
