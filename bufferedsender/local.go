@@ -237,7 +237,7 @@ func (ls *locals) pollLater(after time.Duration) {
 }
 
 // poll ends records that other processes have settled. It runs on the goroutine of a timer. It asks about the same
-// records until they are settled: the newest ones would never be settled while more are appended.
+// records until they are settled, because newer records keep arriving.
 func (ls *locals) poll(after time.Duration) {
 	if until := ls.ask(); until.number > 0 && ls.ctx.Err() == nil {
 		ctx, cancel := context.WithTimeout(ls.ctx, pollLast)

@@ -131,7 +131,7 @@ func TestListEndsEarlyAndReportsErrors(t *testing.T) {
 
 	got, err := names(replies(page(testEndpoint+"/indexes?page=2", `{"name":"a"}`), response(200, `{"value":[{"name":"b"}]}`)))
 	require.NoError(t, err)
-	assert.Equal(t, []string{"a", "b"}, got, "pages are followed, should there ever be any")
+	assert.Equal(t, []string{"a", "b"}, got, "pages are followed if there are any")
 
 	w := replies(page(testEndpoint+"/indexes?page=2", `{"name":"stop"},{"name":"never"}`))
 	got, err = names(w)

@@ -113,7 +113,7 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 			`{"error":{"code":"A","mess (GetServiceStatistics: HTTP 409` + id + `: this reply does not come from a search service: check the endpoint https://svc.search.windows.net and any proxy on the way`, nil},
 		"redirect": {statistics, 302, "",
 			`the service answered 302 Found and did not say why (GetServiceStatistics: HTTP 302` + id + `: a search service never redirects: check the endpoint https://svc.search.windows.net`, nil},
-		"success that is none": {raw, 204, "",
+		"a malformed success": {raw, 204, "",
 			`the service answered 204 No Content and did not say why (IndexDocuments of index "hotels": HTTP 204` + id, nil},
 		"503 of a load balancer": {raw, 503, "upstream connect error",
 			`upstream connect error (IndexDocuments of index "hotels": HTTP 503` + id + `: the service is too busy, or being updated: try again later, or with fewer requests at once`, nil},

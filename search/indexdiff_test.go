@@ -85,7 +85,7 @@ var diffCases = []diffCase{
 	{"nothing", func(*models.SearchIndex) {}, nil},
 	{"another ETag", func(x *models.SearchIndex) { x.ETag = `"0x1"` }, nil},
 	{"the fields in another order", func(x *models.SearchIndex) { slices.Reverse(x.Fields) }, nil},
-	{"the defaults in so many words", func(x *models.SearchIndex) {
+	{"explicit defaults", func(x *models.SearchIndex) {
 		*diffField(x, "rating") = models.SearchField{Name: "rating", Type: models.DataTypeInt32, Key: new(false), Retrievable: new(true), Searchable: new(false), Filterable: new(true), Sortable: new(true), Facetable: new(true), SynonymMaps: []string{}}
 		diffField(x, "rooms").Fields[0].Sortable = new(false)
 		diffField(x, "v").Stored, diffField(x, "v").Filterable, diffField(x, "v").Retrievable = new(true), new(false), new(false)

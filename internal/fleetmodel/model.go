@@ -62,8 +62,8 @@ func Holds() []string {
 	}
 }
 
-// settled limits the time after all indexes work until each breaker has let a probe through and each failed action has
-// been retried, without the time of the requests.
+// settled is the maximum time from the recovery of all indexes until each breaker has allowed a probe and each failed
+// action was retried, excluding the time of the requests.
 const settled = 2 * time.Minute
 
 // The kinds of steps; most steps add documents.

@@ -133,7 +133,7 @@ func TestJitterTakesARandomShareOffTheOpenTime(t *testing.T) {
 	}{
 		"none":                              {-1, 0.9, 10 * time.Second, 10 * time.Second},
 		"the default is a half":             {0, 0.9, 10 * time.Second, 5500 * time.Millisecond},
-		"the least of chance":               {0.5, 0, 10 * time.Second, 10 * time.Second},
+		"the smallest random value":               {0.5, 0, 10 * time.Second, 10 * time.Second},
 		"a fifth":                           {0.2, 0.5, 10 * time.Second, 9 * time.Second},
 		"the cap comes first":               {0.5, 0.5, time.Hour, 22500 * time.Millisecond},
 		"half of OpenFor is always left":    {1, 0.999, 10 * time.Second, 500 * time.Millisecond},

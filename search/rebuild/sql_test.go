@@ -405,7 +405,7 @@ func TestManyMarksAreDrainedInSQLiteWithoutReadingThemAllForEachChunk(t *testing
 	}
 	marked, none := plan(sqliteRead, "hotels", 1, "a", chunk), plan(s.none, "hotels", 1, "[]")
 	assert.Contains(t, marked, "(name=? AND key>?)")
-	assert.NotContains(t, marked, "TEMP B-TREE", "it is read in the order of the index, and stops")
+	assert.NotContains(t, marked, "TEMP B-TREE", "the marks are read in index order, and only as far as needed")
 	assert.Contains(t, none, "(name=? AND key=? AND round<?)")
 	drainAll(t, s, 20_000, func(int) { assert.NotEmpty(t, s.walk.from, "it continues after the removed marks") })
 }

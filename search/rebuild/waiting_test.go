@@ -426,7 +426,7 @@ func TestAnIndexThatRunHasNotMadeIsLeftAlone(t *testing.T) {
 			assert.Contains(t, w.srv.Documents(newIndex), "theirs")
 		})
 	})
-	t.Run("it was refused, and is there", func(t *testing.T) {
+	t.Run("the request was refused, but the index exists", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, 20)
 			m := w.runner(Options{})

@@ -32,16 +32,16 @@ func TestAnswerThatNoScriptGivesIsAnError(t *testing.T) {
 		answer any
 		call   func() error
 	}{
-		"Load says a text":                  {"1", func() error { _, err := s.Load(t.Context()); return err }},
-		"Swap says a number":                {int64(1), func() error { _, err := s.Swap(t.Context(), rebuild.Record{}); return err }},
-		"Mark says a number":                {int64(1), func() error { _, err := s.Mark(t.Context(), 1, []string{"a"}); return err }},
-		"Marked says a text":                {"a", func() error { _, err := s.Marked(t.Context(), 1, 10); return err }},
+		"Load gets a text":                  {"1", func() error { _, err := s.Load(t.Context()); return err }},
+		"Swap gets a number":                {int64(1), func() error { _, err := s.Swap(t.Context(), rebuild.Record{}); return err }},
+		"Mark gets a number":                {int64(1), func() error { _, err := s.Mark(t.Context(), 1, []string{"a"}); return err }},
+		"Marked gets a text":                {"a", func() error { _, err := s.Marked(t.Context(), 1, 10); return err }},
 		"Marked has a mark without a key":   {[]any{"0000000000000000"}, func() error { _, err := s.Marked(t.Context(), 1, 10); return err }},
-		"Unmark says a number":              {int64(1), func() error { return s.Unmark(t.Context(), 1, []string{"a"}) }},
+		"Unmark gets a number":              {int64(1), func() error { return s.Unmark(t.Context(), 1, []string{"a"}) }},
 		"Unmark says nothing":               {nil, func() error { return s.Unmark(t.Context(), 1, []string{"a"}) }},
 		"Load has a third part":             {[]any{"1", "{}", "x"}, func() error { _, err := s.Load(t.Context()); return err }},
 		"Load has a version without digits": {[]any{"x", "{}"}, func() error { _, err := s.Load(t.Context()); return err }},
-		"Writers says a number":             {int64(1), func() error { _, err := s.Writers(t.Context()); return err }},
+		"Writers gets a number":             {int64(1), func() error { _, err := s.Writers(t.Context()); return err }},
 		"Writers has no cursor":             {[]any{int64(0), []any{}}, func() error { _, err := s.Writers(t.Context()); return err }},
 		"Writers has a name without time":   {[]any{"0", []any{"1"}}, func() error { _, err := s.Writers(t.Context()); return err }},
 	} {

@@ -379,7 +379,7 @@ func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
 		require.ErrorAs(t, err, &few, what)
 		require.ErrorContains(t, err, "0 of 1 replicas have confirmed it: it may be kept, or not", what)
 		replica.Cont(t)
-		mark(t, patient, "it has all again")
+		mark(t, patient, "the replica has everything again")
 	}
 	replica.Stop(t)
 	x.Round++

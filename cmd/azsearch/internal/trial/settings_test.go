@@ -32,7 +32,7 @@ func TestFindTakesTheSmallestSettingThatIsAboutAsFastAsAny(t *testing.T) {
 		size int
 		want Setting
 	}{
-		"a latency of its own, and room for 20 requests": {func(s Setting) float64 { return float64(s.Batch*min(s.InFlight, 20)) / (1 + float64(s.Batch)/100) }, 500, Setting{3000, 32}},
+		"a fixed latency, and room for 20 requests": {func(s Setting) float64 { return float64(s.Batch*min(s.InFlight, 20)) / (1 + float64(s.Batch)/100) }, 500, Setting{3000, 32}},
 		"documents a second are limited":                 {func(Setting) float64 { return 1000 }, 500, Setting{100, 1}},
 		"one request at once is best":                    {func(s Setting) float64 { return 1000 / float64(s.InFlight) }, 500, Setting{100, 1}},
 		"each batch costs as much":                       {func(s Setting) float64 { return float64(s.Batch) }, 500, Setting{10_000, 1}},

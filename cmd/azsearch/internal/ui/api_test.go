@@ -169,7 +169,7 @@ func TestRepliesHoldNoMarkup(t *testing.T) {
 func TestRequestsAreGivenOnceInTheOrderOfTheirAnswers(t *testing.T) {
 	s := show(t, Options{})
 	first := get[stateReply](s, "/_ui/state")
-	assert.Empty(t, first.Requests, "looking is not in the log")
+	assert.Empty(t, first.Requests, "reads of the page are not logged")
 	assert.True(t, first.All)
 
 	s.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, After: 1, Count: 1, Status: 503}, {Operation: searchtest.OpCountDocuments, Cut: searchtest.CutAfterCommit}}})

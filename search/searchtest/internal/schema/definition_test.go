@@ -194,7 +194,7 @@ func TestDefinitionsTheServiceRefusesAreRefused(t *testing.T) {
 		"tags of no parameter":                    {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"tag","fieldName":"tags","boost":2,"tag":{"tagsParameter":""}}]}]`), "empty 'tagsParameter'"},
 		"a distance from nowhere":                 {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"distance","fieldName":"where","boost":2,"distance":{"referencePointParameter":"","boostingDistance":1}}]}]`), "empty 'referencePointParameter'"},
 		"a duration in words":                     {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"freshness","fieldName":"at","boost":2,"freshness":{"boostingDuration":"a year"}}]}]`), "'a year', which is not a duration"},
-		"a duration of nothing":                   {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"freshness","fieldName":"at","boost":2,"freshness":{"boostingDuration":"P"}}]}]`), "'P', which is not a duration"},
+		"an empty duration":                   {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"freshness","fieldName":"at","boost":2,"freshness":{"boostingDuration":"P"}}]}]`), "'P', which is not a duration"},
 		"an unknown aggregation":                  {plain(`"scoringProfiles":[{"name":"p","functionAggregation":"median"}]`), "'median'"},
 		"nine functions":                          {plain(`"scoringProfiles":[{"name":"p","functions":[` + many(9, `{"type":"tag","fieldName":"tags","boost":2,"tag":{"tagsParameter":"t%d"}}`) + `]}]`), "At most 8"},
 		"a hundred and one profiles":              {plain(`"scoringProfiles":[` + many(101, `{"name":"p%d"}`) + `]`), "At most 100"},
