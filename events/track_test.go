@@ -98,7 +98,7 @@ func TestFailedActionHoldsTheMarkUntilSomebodyHasTakenCareOfIt(t *testing.T) {
 		"Skip says no":                   {answer(false), false, false},
 		"Skip panics":                    {func(context.Context, *events.ActionFailed[doc]) bool { panic("disk full") }, false, false},
 		"Skip ends its goroutine":        {func(context.Context, *events.ActionFailed[doc]) bool { runtime.Goexit(); return true }, false, false},
-		"unsent, and Skip returns true":      {answer(true), true, false},
+		"unsent, and Skip returns true":  {answer(true), true, false},
 		"unsent, and there is no Skip":   {nil, true, false},
 		"unsent, and Skip would not end": {func(context.Context, *events.ActionFailed[doc]) bool { select {} }, true, false},
 	} {

@@ -153,13 +153,13 @@ func requireGet[V any](t *testing.T, get func(string) (V, error), field string, 
 
 func TestGetterOfAnotherTypeSaysWhatIsThere(t *testing.T) {
 	for says, v := range map[string]any{
-		"it holds a string":       "x",
-		"it holds a boolean":      true,
-		"it holds a number":       json.Number("1"),
-		"it holds a list":         []any{json.Number("1"), nil},
-		"it holds an object":      map[string]any{},
-		"it holds a complex128":   1i,
-		"field is absent or ": nil,
+		"it holds a string":     "x",
+		"it holds a boolean":    true,
+		"it holds a number":     json.Number("1"),
+		"it holds a list":       []any{json.Number("1"), nil},
+		"it holds an object":    map[string]any{},
+		"it holds a complex128": 1i,
+		"field is absent or ":   nil,
 	} {
 		d := models.Document{"f": v}
 		for name, err := range map[string]error{

@@ -123,12 +123,12 @@ func TestKeyIsFoundByItsTag(t *testing.T) {
 
 func TestTypeWithoutAKeyTagHasNoKeyField(t *testing.T) {
 	for name, get := range map[string]func(t *testing.T) (string, string, error){
-		"struct":            keyOf(noKey{"1"}),
-		"map":               keyOf(map[string]any{"key": "1"}),
-		"any":               keyOf[any](hotel{ID: "1"}),
+		"struct":                             keyOf(noKey{"1"}),
+		"map":                                keyOf(map[string]any{"key": "1"}),
+		"any":                                keyOf[any](hotel{ID: "1"}),
 		"hidden by a field of the same name": keyOf(shadowing{}),
-		"string":            keyOf("1"),
-		"raw":               keyOf(json.RawMessage(`{"id":"1"}`)),
+		"string":                             keyOf("1"),
+		"raw":                                keyOf(json.RawMessage(`{"id":"1"}`)),
 		"word within a word": keyOf(struct {
 			A string `search:"keyed,monkey"`
 		}{}),
@@ -205,7 +205,7 @@ func TestKeyIsFoundByItsNameInJSON(t *testing.T) {
 		"any holding raw":           {keyNamed[any]("id", json.RawMessage(` { "id" : "x" } `)), "x"},
 		"own MarshalJSON":           {keyNamed("via", byPointer{"x"}), "x"},
 		"pointer, own MarshalJSON":  {keyNamed("via", &byPointer{"x"}), "x"},
-		"map of a named type":  {keyNamed("id", map[hotelID]hotelID{"id": "x"}), "x"},
+		"map of a named type":       {keyNamed("id", map[hotelID]hotelID{"id": "x"}), "x"},
 		"struct behind two pointer": {keyNamed("hotelId", ptr(&hotel{ID: "x"})), "x"},
 	} {
 		t.Run(name, func(t *testing.T) {

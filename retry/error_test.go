@@ -39,13 +39,13 @@ func TestErrorJudgesAReplyByItsStatus(t *testing.T) {
 			continue // not a reply; success: see below
 		}
 		for how, err := range map[string]error{
-			"itself":               replyError(r.status),
-			"wrapped":              fmt.Errorf("index hotels: %w", replyError(r.status)),
-			"joined with another":  errors.Join(errors.New("and more"), replyError(r.status)),
-			"together with a dial error":  errors.Join(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, replyError(r.status)),
-			"in an url.Error":      &url.Error{Op: "Post", URL: "https://x", Err: replyError(r.status)},
-			"together with the end of ctx":   fmt.Errorf("%w: %w", context.DeadlineExceeded, replyError(r.status)),
-			"wrapped, then joined": errors.Join(fmt.Errorf("a: %w", replyError(r.status))),
+			"itself":                       replyError(r.status),
+			"wrapped":                      fmt.Errorf("index hotels: %w", replyError(r.status)),
+			"joined with another":          errors.Join(errors.New("and more"), replyError(r.status)),
+			"together with a dial error":   errors.Join(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, replyError(r.status)),
+			"in an url.Error":              &url.Error{Op: "Post", URL: "https://x", Err: replyError(r.status)},
+			"together with the end of ctx": fmt.Errorf("%w: %w", context.DeadlineExceeded, replyError(r.status)),
+			"wrapped, then joined":         errors.Join(fmt.Errorf("a: %w", replyError(r.status))),
 		} {
 			decision, status := retry.ForError(err)
 			assert.Equal(t, r.want, decision, "%d %s", r.status, how)

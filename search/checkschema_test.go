@@ -95,9 +95,9 @@ func TestCheckComparesATypeWithTheIndex(t *testing.T) {
 		gaps     []string
 		text     string
 	}{
-		"everything fits":          {do: check[everythingThatFits](both, "")},
-		"a pointer to a fitting type":   {do: check[*everythingThatFits](both, "")},
-		"a part, read without key": {do: check[struct{ Text string }](read, ""), problems: []string{"missing field Text"}, text: `the index has "text": names are case-sensitive`},
+		"everything fits":             {do: check[everythingThatFits](both, "")},
+		"a pointer to a fitting type": {do: check[*everythingThatFits](both, "")},
+		"a part, read without key":    {do: check[struct{ Text string }](read, ""), problems: []string{"missing field Text"}, text: `the index has "text": names are case-sensitive`},
 		"no key, to read": {do: check[struct {
 			Text string `json:"text"`
 		}](read, "")},

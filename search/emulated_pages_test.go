@@ -28,19 +28,19 @@ func TestSearchReturnsWhatTopAndSkipAllow(t *testing.T) {
 		opts             search.SearchOptions
 		from, to, number int // first result, end, number of requests
 	}{
-		"all":                           {search.SearchOptions{}, 0, all, 47},
-		"none":                          {search.SearchOptions{Top: to.Ptr(0)}, 0, 0, 1},
-		"one":                           {search.SearchOptions{Top: to.Ptr(1)}, 0, 1, 1},
-		"less than a page":              {search.SearchOptions{Top: to.Ptr(49)}, 0, 49, 1},
-		"a page":                        {search.SearchOptions{Top: to.Ptr(50)}, 0, 50, 1},
-		"more than a page alone":    {search.SearchOptions{Top: to.Ptr(51)}, 0, 51, 1},
-		"the largest page":              {search.SearchOptions{Top: to.Ptr(1000)}, 0, 1000, 1},
-		"more than the largest page":    {search.SearchOptions{Top: to.Ptr(1001)}, 0, 1001, 2},
-		"two of the largest pages":      {search.SearchOptions{Top: to.Ptr(2000)}, 0, 2000, 2},
-		"more than there are":           {search.SearchOptions{Top: to.Ptr(100_000)}, 0, all, 3},
-		"the end":                       {search.SearchOptions{Skip: 2300}, 2300, all, 1},
-		"a part in the middle":          {search.SearchOptions{Skip: 700, Top: to.Ptr(1200)}, 700, 1900, 2},
-		"beyond the last result":       {search.SearchOptions{Skip: all}, all, all, 1},
+		"all":                        {search.SearchOptions{}, 0, all, 47},
+		"none":                       {search.SearchOptions{Top: to.Ptr(0)}, 0, 0, 1},
+		"one":                        {search.SearchOptions{Top: to.Ptr(1)}, 0, 1, 1},
+		"less than a page":           {search.SearchOptions{Top: to.Ptr(49)}, 0, 49, 1},
+		"a page":                     {search.SearchOptions{Top: to.Ptr(50)}, 0, 50, 1},
+		"more than a page alone":     {search.SearchOptions{Top: to.Ptr(51)}, 0, 51, 1},
+		"the largest page":           {search.SearchOptions{Top: to.Ptr(1000)}, 0, 1000, 1},
+		"more than the largest page": {search.SearchOptions{Top: to.Ptr(1001)}, 0, 1001, 2},
+		"two of the largest pages":   {search.SearchOptions{Top: to.Ptr(2000)}, 0, 2000, 2},
+		"more than there are":        {search.SearchOptions{Top: to.Ptr(100_000)}, 0, all, 3},
+		"the end":                    {search.SearchOptions{Skip: 2300}, 2300, all, 1},
+		"a part in the middle":       {search.SearchOptions{Skip: 700, Top: to.Ptr(1200)}, 700, 1900, 2},
+		"beyond the last result":     {search.SearchOptions{Skip: all}, all, all, 1},
 		"far beyond the last result": {search.SearchOptions{Skip: 100_000, Top: to.Ptr(5)}, all, all, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -111,7 +111,7 @@ func TestScoresDecideTheOrder(t *testing.T) {
 		"a word in one field":          {"museum", search.SearchOptions{SearchFields: []string{"text"}}, "2"},
 		"a phrase":                     {`"old harbour"`, search.SearchOptions{}, "2"},
 		"a beginning":                  {"muse*", search.SearchOptions{}, "2"},
-		"an excluded word":      {"harbour -museum", search.SearchOptions{SearchMode: models.SearchModeAll}, "1"},
+		"an excluded word":             {"harbour -museum", search.SearchOptions{SearchMode: models.SearchModeAll}, "1"},
 		"a wrong letter":               {"lodge~ OR texts:sauma~1", search.SearchOptions{QueryType: models.QueryTypeFull}, "3"},
 		"words near each other":        {`"harbour hotel"~3`, search.SearchOptions{QueryType: models.QueryTypeFull}, "1"},
 		"a word that counts more":      {"lodge^20 harbour", search.SearchOptions{QueryType: models.QueryTypeFull, Top: to.Ptr(1)}, "3"},
@@ -215,7 +215,7 @@ func TestSuggestionsAreForWhatIsTyped(t *testing.T) {
 		"an element":           {"roo", search.SuggestOptions{}, "1: roof pool"},
 		"tags":                 {"mount", search.SuggestOptions{HighlightPreTag: "<b>", HighlightPostTag: "</b>"}, "3: <b>Mountain</b> lodge"},
 		"a wrong letter":       {"moumtain", search.SuggestOptions{}, ""},
-		"a detected typo": {"moumtain", search.SuggestOptions{Fuzzy: true}, "3: Mountain lodge"},
+		"a detected typo":      {"moumtain", search.SuggestOptions{Fuzzy: true}, "3: Mountain lodge"},
 		"a filter":             {"har", search.SuggestOptions{Filter: search.Eq("id", "3")}, "3: harsh weather"},
 		"one field":            {"har", search.SuggestOptions{SearchFields: []string{"text"}, OrderBy: []string{"id desc"}, Top: 1}, "2: Hotel in the old harbour, close to the harbour museum"},
 	} {

@@ -195,13 +195,13 @@ func TestRetryAfterReachesTheCaller(t *testing.T) {
 		wait          time.Duration
 		ok            bool
 	}{
-		"seconds":             {"Retry-After", "7", 7 * time.Second, true},
-		"milliseconds":        {"retry-after-ms", "250", 250 * time.Millisecond, true},
-		"azure's":             {"x-ms-retry-after-ms", "40", 40 * time.Millisecond, true},
-		"date in the past":    {"Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT", 0, true},
-		"none":                {"X-Other", "1", 0, false},
-		"not understandable":  {"Retry-After", "soon", 0, false},
-		"zero is an answer":   {"Retry-After", "0", 0, true},
+		"seconds":                   {"Retry-After", "7", 7 * time.Second, true},
+		"milliseconds":              {"retry-after-ms", "250", 250 * time.Millisecond, true},
+		"azure's":                   {"x-ms-retry-after-ms", "40", 40 * time.Millisecond, true},
+		"date in the past":          {"Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT", 0, true},
+		"none":                      {"X-Other", "1", 0, false},
+		"not understandable":        {"Retry-After", "soon", 0, false},
+		"zero is an answer":         {"Retry-After", "0", 0, true},
 		"negative is not a setting": {"Retry-After", "-1", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -128,22 +128,22 @@ func TestConstantsAreFolded(t *testing.T) {
 		filter search.Filter
 		want   string
 	}{
-		"no value of a list":               {nowhere, "false"},
-		"not that":                         {everywhere, "true"},
-		"not not that":                     {search.Not(everywhere), "false"},
-		"and nowhere":                      {search.And(c, nowhere), "false"},
-		"and everywhere":                   {search.And(c, everywhere), "c"},
-		"and nothing but everywhere":       {search.And(everywhere, search.Filter{}, everywhere), "true"},
-		"or nowhere":                       {search.Or(nowhere, c), "c"},
-		"or nothing but nowhere":           {search.Or(nowhere, nowhere), "false"},
-		"or everywhere":                    {search.Or(c, everywhere), "true"},
-		"an element of no list":            {search.Any("groups", "g", search.In[string]("g")), "false"},
-		"an element of any value":       {search.Any("groups", "g", search.Not(search.In[string]("g"))), "groups/any()"},
-		"all elements of no list":          {search.All("groups", "g", search.In[string]("g")), "not groups/any()"},
-		"all elements of any value":  {search.All("groups", "g", search.Not(search.In[string]("g"))), "true"},
-		"a condition with a list":          {search.Any("r", "x", search.And(search.IsTrue("x/a"), search.Or(search.In[int]("x/b"), search.IsTrue("x/c")))), "r/any(x: x/a and x/c)"},
-		"documents visible to a user without groups":  {search.Or(search.Any("groups", "g", search.In[string]("g")), c), "c"},
-		"a constant inside of two lambdas": {search.Any("a", "x", search.Any("x/b", "y", search.In[string]("y"))), "false"},
+		"no value of a list":                         {nowhere, "false"},
+		"not that":                                   {everywhere, "true"},
+		"not not that":                               {search.Not(everywhere), "false"},
+		"and nowhere":                                {search.And(c, nowhere), "false"},
+		"and everywhere":                             {search.And(c, everywhere), "c"},
+		"and nothing but everywhere":                 {search.And(everywhere, search.Filter{}, everywhere), "true"},
+		"or nowhere":                                 {search.Or(nowhere, c), "c"},
+		"or nothing but nowhere":                     {search.Or(nowhere, nowhere), "false"},
+		"or everywhere":                              {search.Or(c, everywhere), "true"},
+		"an element of no list":                      {search.Any("groups", "g", search.In[string]("g")), "false"},
+		"an element of any value":                    {search.Any("groups", "g", search.Not(search.In[string]("g"))), "groups/any()"},
+		"all elements of no list":                    {search.All("groups", "g", search.In[string]("g")), "not groups/any()"},
+		"all elements of any value":                  {search.All("groups", "g", search.Not(search.In[string]("g"))), "true"},
+		"a condition with a list":                    {search.Any("r", "x", search.And(search.IsTrue("x/a"), search.Or(search.In[int]("x/b"), search.IsTrue("x/c")))), "r/any(x: x/a and x/c)"},
+		"documents visible to a user without groups": {search.Or(search.Any("groups", "g", search.In[string]("g")), c), "c"},
+		"a constant inside of two lambdas":           {search.Any("a", "x", search.Any("x/b", "y", search.In[string]("y"))), "false"},
 	} {
 		require.NoError(t, folded.filter.Err(), name)
 		assert.Equal(t, folded.want, folded.filter.String(), name)
@@ -179,7 +179,7 @@ func TestWhatIsWrongWithAFilterIsKept(t *testing.T) {
 		"a point":                        {search.Eq("a", seattle), []string{"see GeoDistance"}},
 		"an order of null":               {search.Gt("a", nil), []string{"null has no order"}},
 		"an order of booleans":           {search.Le("a", true), []string{"booleans have no order"}},
-		"bytes that are not text":         {search.Eq("a", "x\xff"), []string{"is not valid UTF-8"}},
+		"bytes that are not text":        {search.Eq("a", "x\xff"), []string{"is not valid UTF-8"}},
 		"a path with spaces, and more": {
 			search.And(search.Eq("a eq 1 or b", 1), search.Eq("", 1), search.Eq("a//b", 1), search.Eq("1a", 1), search.Eq("true", 1), search.IsTrue("null"), search.IsTrue("a'b")),
 			[]string{`the path "a eq 1 or b"`, "the path of a field is empty", `the path "a//b"`, `the path "1a"`, `the path "true"`, `the path "null"`, `the path "a'b"`},

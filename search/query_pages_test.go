@@ -130,11 +130,11 @@ func TestPagesGoSomewhere(t *testing.T) {
 		parameters []string
 		requests   int
 	}{
-		"the request itself":        {[]string{`{"search":"pool"}`}, 1},
+		"the request itself":               {[]string{`{"search":"pool"}`}, 1},
 		"the request, encoded differently": {[]string{` { "orderby":"a", "search":"\u0070ool" } `}, 1},
-		"the page itself":           {[]string{`{"search":"pool","skip":50}`, `{"skip":50,"search":"pool"}`}, 2},
-		"the one before":            {[]string{`{"skip":50}`, `{"skip":100}`, `{"skip":50}`}, 3},
-		"numbers with all digits":   {[]string{`{"skip":9007199254740992}`, `{"skip":9007199254740993}`, `{"skip":9007199254740993}`}, 3},
+		"the page itself":                  {[]string{`{"search":"pool","skip":50}`, `{"skip":50,"search":"pool"}`}, 2},
+		"the one before":                   {[]string{`{"skip":50}`, `{"skip":100}`, `{"skip":50}`}, 3},
+		"numbers with all digits":          {[]string{`{"skip":9007199254740992}`, `{"skip":9007199254740993}`, `{"skip":9007199254740993}`}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := &search.SearchOptions{}

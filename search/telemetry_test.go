@@ -292,9 +292,9 @@ func TestClientMetricsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			answer: &wire{answer: func(int, *http.Request) (*http.Response, error) { return broken(`{"hotelId`), nil }}, act: lookup, fails: true,
 			want: moves{"duration name=LOOKUP type=connection": 1, "retries name=LOOKUP type=connection": 3},
 		},
-		"documents are counted": {answer: reply(200, "7"), act: count, want: moves{"duration name=COUNT status=200": 1}},
-		"a count is not a number":  {answer: reply(200, "x"), act: count, fails: true, want: moves{"duration name=COUNT status=200 type=malformed_reply": 1}},
-		"the service is pinged": {answer: reply(200, "7"), act: func(ctx context.Context, c *search.Client) error { return c.Ping(ctx) }, want: moves{"duration name=PING status=200": 1}},
+		"documents are counted":   {answer: reply(200, "7"), act: count, want: moves{"duration name=COUNT status=200": 1}},
+		"a count is not a number": {answer: reply(200, "x"), act: count, fails: true, want: moves{"duration name=COUNT status=200 type=malformed_reply": 1}},
+		"the service is pinged":   {answer: reply(200, "7"), act: func(ctx context.Context, c *search.Client) error { return c.Ping(ctx) }, want: moves{"duration name=PING status=200": 1}},
 		"documents are uploaded": {
 			answer: reply(200, `{"value":[{"key":"secret-1","status":true,"statusCode":201},{"key":"secret-2","status":true,"statusCode":201}]}`), act: uploads,
 			want: moves{"duration name=BATCH status=200": 1},

@@ -35,7 +35,7 @@ func TestAnOddReplyOfTheCallersCodeIsAnError(t *testing.T) {
 		"a success without body":  {StatusCode: 200},
 		"an error without body":   {StatusCode: 503},
 		"a redirect without body": {StatusCode: 307},
-		"an unused status":      {StatusCode: 299},
+		"an unused status":        {StatusCode: 299},
 	} {
 		answer := func() (*http.Response, error) {
 			if odd == nil {

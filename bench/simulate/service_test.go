@@ -88,7 +88,7 @@ func TestTheLedgerFindsBrokenPromises(t *testing.T) {
 		want string
 	}{
 		"nothing wrong":                        {func(l *ledger) { l.apply([]string{"a-0"}); completed(l, "a-0") }, ""},
-		"correct, with unknown outcomes":           {func(l *ledger) { l.apply([]string{"a-0"}); failed(l, "a-0", true) }, ""},
+		"correct, with unknown outcomes":       {func(l *ledger) { l.apply([]string{"a-0"}); failed(l, "a-0", true) }, ""},
 		"completed, and not applied":           {func(l *ledger) { completed(l, "a-0") }, "not applied"},
 		"failed, and applied":                  {func(l *ledger) { l.apply([]string{"a-0"}); failed(l, "a-0", false) }, "was applied"},
 		"two outcomes":                         {func(l *ledger) { l.apply([]string{"a-0"}); completed(l, "a-0"); completed(l, "a-0") }, "two outcomes"},

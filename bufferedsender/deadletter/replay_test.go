@@ -296,10 +296,10 @@ func TestReplayTakesNoMoreIntoMemoryThanItMay(t *testing.T) {
 		options ReplayOptions
 		calls   []int
 	}{
-		"by number":           {ReplayOptions{maxActions: 4}, []int{4, 4, 3}},
-		"by size":             {ReplayOptions{maxBytes: 3 * size}, []int{3, 3, 3, 2}},
-		"less than a dead letter":  {ReplayOptions{maxBytes: 1}, []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
-		"exactly enough": {ReplayOptions{}, []int{11}},
+		"by number":               {ReplayOptions{maxActions: 4}, []int{4, 4, 3}},
+		"by size":                 {ReplayOptions{maxBytes: 3 * size}, []int{3, 3, 3, 2}},
+		"less than a dead letter": {ReplayOptions{maxBytes: 1}, []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+		"exactly enough":          {ReplayOptions{}, []int{11}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, f := filled(t, nil, append(letters, large)...)

@@ -181,8 +181,8 @@ func TestALoaderThatDoesNotReturnIsNamed(t *testing.T) {
 
 func TestAfterAnErrorOfTheLoaderKeysWaitAndAreAskedForAgain(t *testing.T) {
 	for name, row := range map[string]func(keys []string) ([]models.RawAction, error){
-		"an error":                        func([]string) ([]models.RawAction, error) { return nil, errors.New("the database is down") },
-		"a panic":                         func([]string) ([]models.RawAction, error) { panic("nil map") },
+		"an error":                     func([]string) ([]models.RawAction, error) { return nil, errors.New("the database is down") },
+		"a panic":                      func([]string) ([]models.RawAction, error) { panic("nil map") },
 		"a key that was not requested": func([]string) ([]models.RawAction, error) { return []models.RawAction{uploaded("other", 1)}, nil },
 		"a key twice": func(keys []string) ([]models.RawAction, error) {
 			return []models.RawAction{uploaded(keys[0], 1), uploaded(keys[0], 2)}, nil

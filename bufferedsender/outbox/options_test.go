@@ -316,7 +316,7 @@ func TestALeaseThatDoesNotOutlastItsMarginIsRefused(t *testing.T) {
 	}{
 		"no longer than a margin":              {time.Minute, -1, 5 * time.Second, false},
 		"a second longer":                      {time.Minute, -1, 6 * time.Second, false},
-		"two, whatever the request timeout":     {time.Minute, -1, 7 * time.Second, true},
+		"two, whatever the request timeout":    {time.Minute, -1, 7 * time.Second, true},
 		"a margin of UnknownWait and a second": {time.Second, 20 * time.Second, 22 * time.Second, false},
 		"and two more":                         {time.Second, 20 * time.Second, 23 * time.Second, true},
 		"nothing is said":                      {time.Minute, 5 * time.Second, 0, true},

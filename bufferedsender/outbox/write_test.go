@@ -111,16 +111,16 @@ func TestNumbersAreInTheOrderOfTheActions(t *testing.T) {
 
 func TestRowsHoldWhatWasWritten(t *testing.T) {
 	texts := map[string]string{
-		"plain":                            "a hotel",
-		"quotes and backslashes":           `"double" 'single' \ \\ \" {"a":"b"} \u0041`,
-		"syntax of PostgreSQL arrays":  `{NULL,"x",{}} $1 ?1 {t} {now} NULL`,
-		"characters that are illegal in HTML":        "<b>&amp;</b>\u2028\u2029",
-		"control characters":               "a\n\r\t\b\f\x01\x1f\x7fz",
-		"a zero byte, which JSON can hold": "a\x00z",
-		"other scripts":                    "Ωmega 東京 العربية עברית",
-		"emoji with modifiers":             "👩‍👩‍👧‍👦🇩🇪👍🏽",
-		"accents apart and the last ones":  "e\u0301 \ufffd \U0010ffff",
-		"very long":                        strings.Repeat(`long "and" \ wide 東 `, 100_000),
+		"plain":                               "a hotel",
+		"quotes and backslashes":              `"double" 'single' \ \\ \" {"a":"b"} \u0041`,
+		"syntax of PostgreSQL arrays":         `{NULL,"x",{}} $1 ?1 {t} {now} NULL`,
+		"characters that are illegal in HTML": "<b>&amp;</b>\u2028\u2029",
+		"control characters":                  "a\n\r\t\b\f\x01\x1f\x7fz",
+		"a zero byte, which JSON can hold":    "a\x00z",
+		"other scripts":                       "Ωmega 東京 العربية עברית",
+		"emoji with modifiers":                "👩‍👩‍👧‍👦🇩🇪👍🏽",
+		"accents apart and the last ones":     "e\u0301 \ufffd \U0010ffff",
+		"very long":                           strings.Repeat(`long "and" \ wide 東 `, 100_000),
 	}
 	onBoth(t, func(t *testing.T, db database) {
 		for _, together := range []bool{false, true} {

@@ -49,10 +49,10 @@ func TestWhatDoesNotFitIntoMemoryIsScannedAgain(t *testing.T) {
 		meanwhile        []record
 		matched, changed int64
 	}{
-		"nothing changes":         {nil, 100, 0},
-		"one stops matching":      {[]record{{ID: "ann-0000070", Owner: "ben"}}, 100, 1},
-		"one document begins to match":     {[]record{{ID: "ann-0000070x", Owner: "ann"}}, 101, 0},
-		"one before the second":   {[]record{{ID: "aaa", Owner: "ann"}}, 100, 0},
+		"nothing changes":                   {nil, 100, 0},
+		"one stops matching":                {[]record{{ID: "ann-0000070", Owner: "ben"}}, 100, 1},
+		"one document begins to match":      {[]record{{ID: "ann-0000070x", Owner: "ann"}}, 101, 0},
+		"one before the second":             {[]record{{ID: "aaa", Owner: "ann"}}, 100, 0},
 		"one stops to match and one begins": {[]record{{ID: "ann-0000070", Owner: "ben"}, {ID: "ann-0000070x", Owner: "ann"}}, 100, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -53,13 +53,13 @@ func TestASenderThatNamesAnotherIndexIsRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		endpoint, index, says string
 	}{
-		"the same":          {here, "hotels", ""},
-		"another index":     {here, "rooms", `Sender writes to "rooms"`},
-		"another service":   {there, "hotels", "Sender writes to " + there},
-		"the sender reports no name":   {"", "", ""},
-		"the sender reports part of a name":    {"", "hotels", ""},
-		"another spelling":  {"https://Hotels.search.windows.net:443/", "hotels", ""},
-		"an alias, perhaps": {here, "hotels-2", "set SameIndex if one is an alias"},
+		"the same":                          {here, "hotels", ""},
+		"another index":                     {here, "rooms", `Sender writes to "rooms"`},
+		"another service":                   {there, "hotels", "Sender writes to " + there},
+		"the sender reports no name":        {"", "", ""},
+		"the sender reports part of a name": {"", "hotels", ""},
+		"another spelling":                  {"https://Hotels.search.windows.net:443/", "hotels", ""},
+		"an alias, perhaps":                 {here, "hotels-2", "set SameIndex if one is an alias"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -93,7 +93,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 		"harness in another tool":               {imports("internal/testkit", Module+"/internal/sendertest"), []string{"internal/testkit: must not import internal/sendertest"}},
 		"harness with a mock library":           {imports("internal/sendertest", "github.com/jarcoal/httpmock"), []string{"internal/sendertest: must not import github.com/jarcoal/httpmock"}},
 		"harness of the core":                   {imports("internal/sendertest", Module+"/internal/publisher"), []string{"internal/sendertest: must not import internal/publisher"}},
-		"code next to the black-box tests":       {imports("bufferedsender/test/adding", Module+"/bufferedsender"), []string{"bufferedsender/test/adding: must not import bufferedsender"}},
+		"code next to the black-box tests":      {imports("bufferedsender/test/adding", Module+"/bufferedsender"), []string{"bufferedsender/test/adding: must not import bufferedsender"}},
 		"black-box test of the core":            {tests("bufferedsender/test/adding", Module+"/internal/publisher"), []string{"bufferedsender/test/adding: its tests must not import internal/publisher"}},
 		"sample on the inside":                  {imports("samples/quickstart", Module+"/internal/testkit"), []string{"samples/quickstart: must not import internal/testkit"}},
 		"command line with two libraries":       {imports("cmd/azsearch", "github.com/spf13/cobra"), []string{"cmd/azsearch: must not import github.com/spf13/cobra"}},

@@ -16,14 +16,14 @@ func TestMistakesThatOnlyAnotherSystemHasAreFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, source, says string
 	}{
-		"none":                      {"a.go", "package a\n\nvar Mask uint32 = 1 << 31\n", ""},
-		"a constant for 64 bits":    {"a.go", "package a\n\nvar Mask int = 1 << 31\n", "overflows"},
-		"a file of that system":     {"a_windows.go", "package a\n\nvar Mask = missing\n", "undefined: missing"},
-		"in a function":             {"a_windows.go", "package a\n\nfunc F() { unused := 1 }\n", "declared and not used"},
-		"in a test":                 {"b_windows_test.go", "package a\n\nvar _ = missing\n", "undefined: missing"},
-		"in a test from outside":    {"b_windows_test.go", "package a_test\n\nimport \"example.com/a\"\n\nvar _ = a.Missing\n", "undefined: a.Missing"},
-		"code that does not parse":       {"a_windows.go", "package a\n\nfunc {\n", "expected"},
-		"names that this system lacks":  {"a_windows.go", "package a\n\nimport \"syscall\"\n\nvar _ = syscall.SIGSTOP\n", "undefined: syscall.SIGSTOP"},
+		"none":                            {"a.go", "package a\n\nvar Mask uint32 = 1 << 31\n", ""},
+		"a constant for 64 bits":          {"a.go", "package a\n\nvar Mask int = 1 << 31\n", "overflows"},
+		"a file of that system":           {"a_windows.go", "package a\n\nvar Mask = missing\n", "undefined: missing"},
+		"in a function":                   {"a_windows.go", "package a\n\nfunc F() { unused := 1 }\n", "declared and not used"},
+		"in a test":                       {"b_windows_test.go", "package a\n\nvar _ = missing\n", "undefined: missing"},
+		"in a test from outside":          {"b_windows_test.go", "package a_test\n\nimport \"example.com/a\"\n\nvar _ = a.Missing\n", "undefined: a.Missing"},
+		"code that does not parse":        {"a_windows.go", "package a\n\nfunc {\n", "expected"},
+		"names that this system lacks":    {"a_windows.go", "package a\n\nimport \"syscall\"\n\nvar _ = syscall.SIGSTOP\n", "undefined: syscall.SIGSTOP"},
 		"names that another system needs": {"a_linux.go", "package a\n\nvar Mask = missing\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,19 +13,19 @@ func TestFateOfAnItem(t *testing.T) {
 		want           fate
 	}{
 		"it is applied": {met: met{next: Complete}, spent: true, want: fateApplied},
-		"the item is applied while all others are refused":    {met: met{next: Complete, refuses: true, unpaid: true}, want: fateApplied},
+		"the item is applied while all others are refused": {met: met{next: Complete, refuses: true, unpaid: true}, want: fateApplied},
 		"the item was not sent":                            {met: met{next: Requeue, free: true}, spent: true, want: fateFree},
-		"the service refuses everything":             {met: met{next: Fail, refuses: true, alone: true}, spent: true, want: fateHeld},
-		"refused among others":                       {met: met{next: Fail}, ofIndex: true, want: fateRefused},
-		"refused alone, and the index is to blame":   {met: met{next: Fail, alone: true}, ofIndex: true, want: fateFree},
-		"refused alone, and the document is":         {met: met{next: Fail, alone: true}, want: fateRefused},
-		"the service is down":                        {met: met{next: Requeue, unpaid: true}, spent: true, want: fateHeld},
-		"the service is down, for it alone":          {met: met{next: Requeue, unpaid: true, alone: true}, want: fateHeld},
-		"others get through, it does not":            {met: met{next: Requeue, unpaid: true, alone: true}, spent: true, want: fateExhausted},
-		"sent again as an upload":                    {met: met{next: Requeue, body: true}, spent: true, want: fateRewritten},
-		"a conflict too often":                       {met: met{next: Requeue}, spent: true, want: fateExhausted},
-		"a conflict too often, but Close settles it": {met: met{next: Requeue, closing: true}, spent: true, want: fateLater},
-		"a conflict":                                 {met: met{next: Requeue}, want: fateLater},
+		"the service refuses everything":                   {met: met{next: Fail, refuses: true, alone: true}, spent: true, want: fateHeld},
+		"refused among others":                             {met: met{next: Fail}, ofIndex: true, want: fateRefused},
+		"refused alone, and the index is to blame":         {met: met{next: Fail, alone: true}, ofIndex: true, want: fateFree},
+		"refused alone, and the document is":               {met: met{next: Fail, alone: true}, want: fateRefused},
+		"the service is down":                              {met: met{next: Requeue, unpaid: true}, spent: true, want: fateHeld},
+		"the service is down, for it alone":                {met: met{next: Requeue, unpaid: true, alone: true}, want: fateHeld},
+		"others get through, it does not":                  {met: met{next: Requeue, unpaid: true, alone: true}, spent: true, want: fateExhausted},
+		"sent again as an upload":                          {met: met{next: Requeue, body: true}, spent: true, want: fateRewritten},
+		"a conflict too often":                             {met: met{next: Requeue}, spent: true, want: fateExhausted},
+		"a conflict too often, but Close settles it":       {met: met{next: Requeue, closing: true}, spent: true, want: fateLater},
+		"a conflict": {met: met{next: Requeue}, want: fateLater},
 	} {
 		asked := map[string]int{}
 		c.met.spent = func() bool { asked["spent"]++; return c.spent }

@@ -36,13 +36,13 @@ func TestPausesGrowWhileNothingIsAppliedAndHeadersOnlyLengthenThem(t *testing.T)
 		"their header is": {
 			[]pacing{busy, with(func(p *pacing) { p.generation, p.header = 0, 9*second })}, []instant{1 * second, 10 * second},
 		},
-		"a header makes a pause longer":           {[]pacing{with(func(p *pacing) { p.header = 7 * second })}, []instant{7 * second}},
-		"and not shorter":                         {[]pacing{with(func(p *pacing) { p.header = 0 })}, []instant{1 * second}},
-		"a header that overflows":                 {[]pacing{busy, with(func(p *pacing) { p.header = 1<<63 - 1 })}, []instant{1 * second, 1<<63 - 1}},
-		"a controller slows down":                {[]pacing{with(func(p *pacing) { p.others = true })}, []instant{0}},
-		"a controller does, but there is a header":    {[]pacing{with(func(p *pacing) { p.others, p.header = true, 3*second })}, []instant{3 * second}},
-		"a reply that asks for nothing":           {[]pacing{{header: -1, generation: -1}}, []instant{0}},
-		"after which the next pause is the first": {[]pacing{busy, {header: -1, generation: -1}, busy}, []instant{1 * second, 1 * second, 3 * second}},
+		"a header makes a pause longer":            {[]pacing{with(func(p *pacing) { p.header = 7 * second })}, []instant{7 * second}},
+		"and not shorter":                          {[]pacing{with(func(p *pacing) { p.header = 0 })}, []instant{1 * second}},
+		"a header that overflows":                  {[]pacing{busy, with(func(p *pacing) { p.header = 1<<63 - 1 })}, []instant{1 * second, 1<<63 - 1}},
+		"a controller slows down":                  {[]pacing{with(func(p *pacing) { p.others = true })}, []instant{0}},
+		"a controller does, but there is a header": {[]pacing{with(func(p *pacing) { p.others, p.header = true, 3*second })}, []instant{3 * second}},
+		"a reply that asks for nothing":            {[]pacing{{header: -1, generation: -1}}, []instant{0}},
+		"after which the next pause is the first":  {[]pacing{busy, {header: -1, generation: -1}, busy}, []instant{1 * second, 1 * second, 3 * second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPace(1000, Tuned{}, doubling, second)

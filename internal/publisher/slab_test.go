@@ -37,7 +37,7 @@ func TestWhichBodiesGetASlab(t *testing.T) {
 		next, soFar int
 		size        int // of the slab; 0: none
 	}{
-		"small, without a predecessor": {10, slabsFrom - 1, 0},
+		"small, without a predecessor":   {10, slabsFrom - 1, 0},
 		"small":                          {10, slabsFrom, smallSlab},
 		"as large as a small one may be": {smallSlab / 4, slabsFrom, smallSlab},
 		"large, but little came before":  {smallSlab/4 + 1, largeSlab - 1, 0},

@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// told is a client whose replies to INFO and CONFIG a test sets.
-type told struct {
+// answering is a client whose replies to INFO and CONFIG a test sets.
+type answering struct {
 	redis.UniversalClient
 	info   string
 	config any
 }
 
-func (c told) Do(ctx context.Context, args ...any) *redis.Cmd {
+func (c answering) Do(ctx context.Context, args ...any) *redis.Cmd {
 	cmd := redis.NewCmd(ctx, args...)
 	if args[0] == "INFO" {
 		cmd.SetVal(c.info)
@@ -45,13 +45,13 @@ func TestSettingsOfAServerAreReadInBothProtocols(t *testing.T) {
 		"an answer of other form": {"OK", "", "", false},
 	} {
 		want.FSync, want.Save, want.SaveRead = row.fsync, row.save, row.read
-		got, err := Examine(t.Context(), told{info: info, config: row.config})
+		got, err := Examine(t.Context(), answering{info: info, config: row.config})
 		require.NoError(t, err, name)
 		assert.Equal(t, []Server{want}, got, name)
 	}
 	reset := errors.New("read tcp: connection reset by peer")
 	for _, err := range []error{reset, said("LOADING Redis is loading the dataset in memory")} {
-		_, got := Examine(t.Context(), told{info: info, config: err})
+		_, got := Examine(t.Context(), answering{info: info, config: err})
 		require.ErrorIs(t, got, err, "a setting that could not be read now is not unknown")
 	}
 }

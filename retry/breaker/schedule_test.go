@@ -65,7 +65,7 @@ func TestWhatEndsTheTrouble(t *testing.T) {
 		want    time.Duration
 	}{
 		"nothing":                         {func(*breaker.Breaker, *breaker.Permit) {}, 20 * time.Second},
-		"an inconclusive result":      {func(_ *breaker.Breaker, before *breaker.Permit) { before.Done(saysNone) }, 20 * time.Second},
+		"an inconclusive result":          {func(_ *breaker.Breaker, before *breaker.Permit) { before.Done(saysNone) }, 20 * time.Second},
 		"a success of before it opened":   {func(_ *breaker.Breaker, before *breaker.Permit) { before.Done(succeed) }, time.Second},
 		"Reset":                           {func(b *breaker.Breaker, _ *breaker.Permit) { b.Reset() }, time.Second},
 		"Disable and Enable":              {func(b *breaker.Breaker, _ *breaker.Permit) { b.Disable(); b.Enable() }, time.Second},
@@ -133,7 +133,7 @@ func TestJitterTakesARandomShareOffTheOpenTime(t *testing.T) {
 	}{
 		"none":                              {-1, 0.9, 10 * time.Second, 10 * time.Second},
 		"the default is a half":             {0, 0.9, 10 * time.Second, 5500 * time.Millisecond},
-		"the smallest random value":               {0.5, 0, 10 * time.Second, 10 * time.Second},
+		"the smallest random value":         {0.5, 0, 10 * time.Second, 10 * time.Second},
 		"a fifth":                           {0.2, 0.5, 10 * time.Second, 9 * time.Second},
 		"the cap comes first":               {0.5, 0.5, time.Hour, 22500 * time.Millisecond},
 		"half of OpenFor is always left":    {1, 0.999, 10 * time.Second, 500 * time.Millisecond},

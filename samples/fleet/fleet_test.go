@@ -32,16 +32,16 @@ func TestWhatIsWrongWithAnIndexIsNoticed(t *testing.T) {
 		deleted bool
 		wrong   bool
 	}{
-		"the last version is there":       {[]*write{note(1, true, completed), note(2, true, completed)}, map[string]Item{"a": {ID: "a", Version: 2}}, false, false},
-		"an older version is there":       {[]*write{note(1, true, completed), note(2, true, completed)}, map[string]Item{"a": {ID: "a", Version: 1}}, false, true},
-		"a document is missing":           {[]*write{note(1, true, completed)}, nil, false, true},
-		"a document is there and failed":  {[]*write{note(1, true, failed)}, map[string]Item{"a": {ID: "a", Version: 1}}, true, true},
-		"a document was lost":             {[]*write{note(1, true, failed)}, nil, false, true},
-		"the document was lost with its index":      {[]*write{note(1, true, failed)}, nil, true, false},
-		"an outcome is missing":           {[]*write{note(1, true)}, nil, true, true},
-		"an outcome came twice":           {[]*write{note(1, true, completed, completed)}, map[string]Item{"a": {ID: "a", Version: 1}}, false, true},
-		"an outcome is of nothing added":  {[]*write{note(1, false, failed)}, nil, true, true},
-		"nothing was written to an index": {nil, nil, false, true},
+		"the last version is there":            {[]*write{note(1, true, completed), note(2, true, completed)}, map[string]Item{"a": {ID: "a", Version: 2}}, false, false},
+		"an older version is there":            {[]*write{note(1, true, completed), note(2, true, completed)}, map[string]Item{"a": {ID: "a", Version: 1}}, false, true},
+		"a document is missing":                {[]*write{note(1, true, completed)}, nil, false, true},
+		"a document is there and failed":       {[]*write{note(1, true, failed)}, map[string]Item{"a": {ID: "a", Version: 1}}, true, true},
+		"a document was lost":                  {[]*write{note(1, true, failed)}, nil, false, true},
+		"the document was lost with its index": {[]*write{note(1, true, failed)}, nil, true, false},
+		"an outcome is missing":                {[]*write{note(1, true)}, nil, true, true},
+		"an outcome came twice":                {[]*write{note(1, true, completed, completed)}, map[string]Item{"a": {ID: "a", Version: 1}}, false, true},
+		"an outcome is of nothing added":       {[]*write{note(1, false, failed)}, nil, true, true},
+		"nothing was written to an index":      {nil, nil, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if problems := compare("hotels", c.writes, c.index, c.deleted); c.wrong {

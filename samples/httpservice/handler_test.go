@@ -32,21 +32,21 @@ func TestAnswerSaysOfEachNoteWhatBecameOfIt(t *testing.T) {
 		retryAfter time.Duration
 		a, b       string
 	}{
-		"all are applied":                        {2, nil, 200, 0, indexed, indexed},
-		"one is rejected":                        {2, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("b", models.ReasonDocument, false)}}, 422, 0, indexed, rejected},
-		"one is rejected and may have been applied":       {2, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("b", models.ReasonDocument, true)}}, 422, 0, indexed, unknown},
-		"one conflicts forever":            {2, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("a", models.ReasonConflict, false)}}, 503, time.Second, notApplied, indexed},
-		"one kills the service":                  {2, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("a", models.ReasonUnreachable, true)}}, 503, time.Second, unknown, indexed},
-		"nothing is sent":                        {0, &bufferedsender.WaitError{Err: &bufferedsender.AddError{Err: open}}, 503, 7 * time.Second, notApplied, notApplied},
-		"sending stops while they wait":          {2, &bufferedsender.WaitError{Withdrawn: 1, Unknown: 1, Errors: errs{withdrawn("a", false), withdrawn("b", true)}, Err: open}, 503, 7 * time.Second, notApplied, unknown},
-		"the sender is paused":                   {0, &bufferedsender.WaitError{Err: &bufferedsender.AddError{Err: bufferedsender.ErrPaused}}, 503, 10 * time.Second, notApplied, notApplied},
-		"the sender is closed":                   {0, &bufferedsender.WaitError{Err: &bufferedsender.AddError{Err: bufferedsender.ErrClosed}}, 503, time.Second, notApplied, notApplied},
-		"no room until the deadline":             {0, &bufferedsender.WaitError{Err: &bufferedsender.AddError{Err: context.DeadlineExceeded}}, 429, time.Second, notApplied, notApplied},
-		"room for one, then the deadline":        {1, &bufferedsender.WaitError{Unknown: 1, Errors: errs{withdrawn("a", true)}, Err: errors.Join(&bufferedsender.AddError{Accepted: 1, Err: context.DeadlineExceeded}, context.DeadlineExceeded)}, 429, time.Second, unknown, notApplied},
-		"the deadline":                           {2, &bufferedsender.WaitError{Withdrawn: 1, Unknown: 1, Errors: errs{withdrawn("a", true), withdrawn("b", false)}, Err: context.DeadlineExceeded}, 504, time.Second, unknown, notApplied},
-		"one is applied, then the deadline":      {2, &bufferedsender.WaitError{Withdrawn: 1, Errors: errs{withdrawn("b", false)}, Err: context.DeadlineExceeded}, 504, time.Second, indexed, notApplied},
-		"the second is refused by the sender":    {1, &bufferedsender.WaitError{Err: &bufferedsender.AddError{Accepted: 1, Err: bufferedsender.ErrDocumentTooLarge}}, 400, 0, indexed, notApplied},
-		"the second is refused, the first fails": {1, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("a", models.ReasonDocument, false)}, Err: &bufferedsender.AddError{Accepted: 1, Err: bufferedsender.ErrDocumentTooLarge}}, 422, 0, rejected, notApplied},
+		"all are applied": {2, nil, 200, 0, indexed, indexed},
+		"one is rejected": {2, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("b", models.ReasonDocument, false)}}, 422, 0, indexed, rejected},
+		"one is rejected and may have been applied": {2, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("b", models.ReasonDocument, true)}}, 422, 0, indexed, unknown},
+		"one conflicts forever":                     {2, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("a", models.ReasonConflict, false)}}, 503, time.Second, notApplied, indexed},
+		"one kills the service":                     {2, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("a", models.ReasonUnreachable, true)}}, 503, time.Second, unknown, indexed},
+		"nothing is sent":                           {0, &bufferedsender.WaitError{Err: &bufferedsender.AddError{Err: open}}, 503, 7 * time.Second, notApplied, notApplied},
+		"sending stops while they wait":             {2, &bufferedsender.WaitError{Withdrawn: 1, Unknown: 1, Errors: errs{withdrawn("a", false), withdrawn("b", true)}, Err: open}, 503, 7 * time.Second, notApplied, unknown},
+		"the sender is paused":                      {0, &bufferedsender.WaitError{Err: &bufferedsender.AddError{Err: bufferedsender.ErrPaused}}, 503, 10 * time.Second, notApplied, notApplied},
+		"the sender is closed":                      {0, &bufferedsender.WaitError{Err: &bufferedsender.AddError{Err: bufferedsender.ErrClosed}}, 503, time.Second, notApplied, notApplied},
+		"no room until the deadline":                {0, &bufferedsender.WaitError{Err: &bufferedsender.AddError{Err: context.DeadlineExceeded}}, 429, time.Second, notApplied, notApplied},
+		"room for one, then the deadline":           {1, &bufferedsender.WaitError{Unknown: 1, Errors: errs{withdrawn("a", true)}, Err: errors.Join(&bufferedsender.AddError{Accepted: 1, Err: context.DeadlineExceeded}, context.DeadlineExceeded)}, 429, time.Second, unknown, notApplied},
+		"the deadline":                              {2, &bufferedsender.WaitError{Withdrawn: 1, Unknown: 1, Errors: errs{withdrawn("a", true), withdrawn("b", false)}, Err: context.DeadlineExceeded}, 504, time.Second, unknown, notApplied},
+		"one is applied, then the deadline":         {2, &bufferedsender.WaitError{Withdrawn: 1, Errors: errs{withdrawn("b", false)}, Err: context.DeadlineExceeded}, 504, time.Second, indexed, notApplied},
+		"the second is refused by the sender":       {1, &bufferedsender.WaitError{Err: &bufferedsender.AddError{Accepted: 1, Err: bufferedsender.ErrDocumentTooLarge}}, 400, 0, indexed, notApplied},
+		"the second is refused, the first fails":    {1, &bufferedsender.WaitError{Failed: 1, Errors: errs{because("a", models.ReasonDocument, false)}, Err: &bufferedsender.AddError{Accepted: 1, Err: bufferedsender.ErrDocumentTooLarge}}, 422, 0, rejected, notApplied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := answerTo([]Note{{ID: "a"}, {ID: "b"}}, make([]models.IndexingResult, c.accepted), c.err, now)
@@ -65,12 +65,12 @@ func TestComparisonFindsWhatWasReportedWrongly(t *testing.T) {
 		has            map[string]Note
 		missing, wrong int
 	}{
-		"all is as it was reported":   {map[string]Note{"indexed": {Text: "x"}, "another": {}}, 0, 0},
-		"unknown may be there":        {map[string]Note{"indexed": {Text: "x"}, "perhaps": {}}, 0, 0},
-		"indexed is missing":          {nil, 1, 0},
-		"indexed is another text":     {map[string]Note{"indexed": {Text: "y"}}, 1, 0},
-		"rejected is there":           {map[string]Note{"indexed": {Text: "x"}, "rejected": {}}, 0, 1},
-		"unapplied notes are, too": {map[string]Note{"indexed": {Text: "x"}, "rejected": {}, "not": {}}, 0, 2},
+		"all is as it was reported": {map[string]Note{"indexed": {Text: "x"}, "another": {}}, 0, 0},
+		"unknown may be there":      {map[string]Note{"indexed": {Text: "x"}, "perhaps": {}}, 0, 0},
+		"indexed is missing":        {nil, 1, 0},
+		"indexed is another text":   {map[string]Note{"indexed": {Text: "y"}}, 1, 0},
+		"rejected is there":         {map[string]Note{"indexed": {Text: "x"}, "rejected": {}}, 0, 1},
+		"unapplied notes are, too":  {map[string]Note{"indexed": {Text: "x"}, "rejected": {}, "not": {}}, 0, 2},
 	} {
 		missing, wrong := l.differences(c.has)
 		assert.Equal(t, []int{c.missing, c.wrong}, []int{missing, wrong}, name)

@@ -137,7 +137,7 @@ func TestTextIsCutWhereItMakesSense(t *testing.T) {
 		want       []string
 	}{
 		"nothing":                            {nil, nil},
-		"text that fits stays together":           {[]string{"a", "b"}, []string{"a\n\nb"}},
+		"text that fits stays together":      {[]string{"a", "b"}, []string{"a\n\nb"}},
 		"a heading begins a passage":         {[]string{"a", "# H", "b"}, []string{"a", "# H\n\nb"}},
 		"a heading alone is none":            {[]string{"# G", "# H", "b"}, []string{"# H\n\nb"}},
 		"all passages have their heading":    {[]string{"# H", long, long}, []string{"# H\n\n" + long, "# H\n\n" + long}},

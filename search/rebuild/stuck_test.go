@@ -19,13 +19,13 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// sick is a sender whose index accepts nothing while the switch is on; the sender waits, as usual.
-type sick struct {
+// stalled is a sender whose index accepts nothing while the switch is on; the sender waits, as usual.
+type stalled struct {
 	Sender
 	is func() bool
 }
 
-func (s sick) AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
+func (s stalled) AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
 	if s.is() {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -41,7 +41,7 @@ func TestAnIndexThatTakesNothingWhileWritersWaitIsAnError(t *testing.T) {
 		made := m.r.opts.Sender
 		m.r.opts.Sender = func(index string) (Sender, error) {
 			s, err := made(index)
-			return sick{s, func() bool { return m.r.now().Phase == PhaseSwapped }}, err
+			return stalled{s, func() bool { return m.r.now().Phase == PhaseSwapped }}, err
 		}
 		began := time.Now()
 		err := m.run(t.Context())

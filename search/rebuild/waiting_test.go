@@ -61,8 +61,8 @@ func TestAShownThatGivesNoAnswerKeepsNoWriterWaiting(t *testing.T) {
 			return true, nil
 		}, 2 * tryLimit},
 		"it hangs regardless of its context": {func(_ context.Context, _ int, over chan struct{}) (bool, error) { <-over; return false, never }, bearable},
-		"it fails always":               {func(context.Context, int, chan struct{}) (bool, error) { return false, never }, bearable},
-		"it panics":                     {func(context.Context, int, chan struct{}) (bool, error) { panic("no reader") }, bearable},
+		"it fails always":                    {func(context.Context, int, chan struct{}) (bool, error) { return false, never }, bearable},
+		"it panics":                          {func(context.Context, int, chan struct{}) (bool, error) { panic("no reader") }, bearable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && tc.takes == bearable && name != "it panics" {

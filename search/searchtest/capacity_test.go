@@ -99,7 +99,7 @@ func TestChangeOfCapacityLetsNoBurstThrough(t *testing.T) {
 		"other rules, the same capacity":      {documentsPerSecond(10), &Faults{Rules: []Fault{{Operation: OpGetIndex, Status: 404}}, Capacity: &Capacity{DocumentsPerSecond: 10}}, true, 0, 10},
 		"from the options to a script":        {nil, documentsPerSecond(10), true, 0, 10},
 		"from a script back to the options":   {documentsPerSecond(10), nil, true, 0, 50},
-		"a script without a capacity":    {nil, &Faults{Rules: []Fault{{Operation: OpGetIndex, Status: 404}}}, true, 0, 50},
+		"a script without a capacity":         {nil, &Faults{Rules: []Fault{{Operation: OpGetIndex, Status: 404}}}, true, 0, 50},
 		"a larger bucket at the same rate":    {documentsPerSecond(10), &Faults{Capacity: &Capacity{DocumentsPerSecond: 10, Burst: Duration(time.Minute)}}, true, 0, 10},
 		"a limit that was not there: bytes":   {documentsPerSecond(100), &Faults{Capacity: &Capacity{BytesPerSecond: 30}}, true, 3, 3},
 		"one of two limits taken away":        {&Faults{Capacity: &Capacity{DocumentsPerSecond: 10, BytesPerSecond: 50}}, documentsPerSecond(10), true, 5, 10},

@@ -122,7 +122,7 @@ func TestRulesThatDoSomethingAreTaken(t *testing.T) {
 	some := []DocumentFault{{Keys: []string{"a"}}}
 	for name, rules := range map[string][]Fault{
 		"a message for the status of a limit":     {{OverBytes: 5, Message: "No.", Code: "TooLarge", RetryAfter: second, RetryAfterForm: RetryAfterDate}},
-		"a limit that is committed anyway":  {{OverActions: 5, Commit: true}},
+		"a limit that is committed anyway":        {{OverActions: 5, Commit: true}},
 		"a limit and from when on":                {{OverActions: 5, From: second, For: second}},
 		"a status without a body, and a header":   {{Status: 204, RetryAfter: second}},
 		"malformed with status 200":               {{Status: 200, Body: BodyMalformed}},

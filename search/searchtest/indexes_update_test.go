@@ -96,7 +96,7 @@ func TestUpdatesThatNeedNoRebuildAreMade(t *testing.T) {
 		"no suggester":                 {`"suggesters":[{"name":"sg","sourceFields":["body"]}],`, ``},
 		"a suggester of a new field":   {`"suggesters":[{"name":"sg","sourceFields":["body"]}]`, `"suggesters":[]`}, // replaced below
 		"a new field for the old one":  {`"suggesters":[{"name":"sg","sourceFields":["body"]}]`, `"suggesters":[]`}, // replaced below
-		"factors removed":          {`,"k1":1.2`, ``},                                                           // defaults
+		"factors removed":              {`,"k1":1.2`, ``},                                                           // defaults
 		"the defaults of the factors":  {`"k1":1.2`, `"k1":1.2,"b":0.75`},
 		"another list for queries":     {`"kind":"hnsw"`, `"kind":"hnsw","hnswParameters":{"efSearch":700}`},
 		"a profile without fields":     {`{"name":"q","algorithm":"a"}`, `{"name":"r","algorithm":"a"}`},

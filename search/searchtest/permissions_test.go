@@ -94,7 +94,7 @@ func TestResultsAreTrimmedByThePermissionsOfTheirReader(t *testing.T) {
 		"no token, with an admin key":      {p, nil, []string{"open"}},
 		"a user":                           {p, token(`{"oid":"alice"}`), []string{"alice", "open"}},
 		"a user with a quote":              {p, token(`{"oid":"it's"}`), []string{"alice", "open"}},
-		"a user in a group":         {p, token(`{"oid":"bob","groups":["g0","g2"]}`), []string{"open", "team"}},
+		"a user in a group":                {p, token(`{"oid":"bob","groups":["g0","g2"]}`), []string{"open", "team"}},
 		"a user and a group":               {p, token(`{"oid":"alice","groups":["g1"]}`), []string{"alice", "open", "team"}},
 		"none is not a user":               {p, token(`{"oid":"bob"}`), []string{"open"}},
 		"with the word Bearer before it":   {p, map[string]string{"x-ms-query-source-authorization": "Bearer " + jwt(`{"oid":"alice"}`)}, []string{"alice", "open"}},

@@ -44,7 +44,7 @@ func TestCaptionsAreMadeOfTheContent(t *testing.T) {
 		"neighbors share their marks":     {semanticDocument("", "one Pool, pools pool; none", ""), "one Pool, pools pool; none.", "one<em> Pool</em>,<em> pools pool</em>; none."},
 		"the whole text":                  {semanticDocument("", "pool", ""), "pool.", "<em>pool.</em>"},
 		"sentences without blanks":        {semanticDocument("", "Pool。View。", ""), "Pool。View。", "<em>Pool。</em>View。"},
-		"characters of many bytes":           {semanticDocument("", "Schöner Pool für Gäste", ""), "Schöner Pool für Gäste.", "Schöner<em> Pool </em>für Gäste."},
+		"characters of many bytes":        {semanticDocument("", "Schöner Pool für Gäste", ""), "Schöner Pool für Gäste.", "Schöner<em> Pool </em>für Gäste."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := semanticProbe(t, test.document).caption("pool", "")
@@ -113,14 +113,14 @@ func TestOnlySoMuchOfADocumentIsRead(t *testing.T) {
 		document string
 		found    bool
 	}{
-		"the end of a title":          {semanticDocument(x(127)+"pool", "", ""), true},
-		"behind the end of a title":   {semanticDocument(x(128)+"pool", "", ""), false},
-		"the end of keywords":         {semanticDocument("", "", "", x(100), x(27)+"pool"), true},
-		"behind the end of keywords":  {semanticDocument("", "", "", x(100), x(28)+"pool"), false},
-		"the end of content":          {semanticDocument("", x(1999)+"pool", ""), true},
-		"behind the end of content":   {semanticDocument("", x(2000)+"pool", ""), false},
-		"in the part that the rest has left":   {semanticDocument(x(200), x(1000), x(743)+"pool", x(200)), true},
-		"not beyond it": {semanticDocument(x(200), x(1000), x(744)+"pool", x(200)), false},
+		"the end of a title":                 {semanticDocument(x(127)+"pool", "", ""), true},
+		"behind the end of a title":          {semanticDocument(x(128)+"pool", "", ""), false},
+		"the end of keywords":                {semanticDocument("", "", "", x(100), x(27)+"pool"), true},
+		"behind the end of keywords":         {semanticDocument("", "", "", x(100), x(28)+"pool"), false},
+		"the end of content":                 {semanticDocument("", x(1999)+"pool", ""), true},
+		"behind the end of content":          {semanticDocument("", x(2000)+"pool", ""), false},
+		"in the part that the rest has left": {semanticDocument(x(200), x(1000), x(743)+"pool", x(200)), true},
+		"not beyond it":                      {semanticDocument(x(200), x(1000), x(744)+"pool", x(200)), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := semanticProbe(t, test.document).semantic(`{"semanticQuery":"pool"}`)

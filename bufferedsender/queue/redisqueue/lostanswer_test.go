@@ -180,8 +180,8 @@ type said string
 func (s said) Error() string { return string(s) }
 func (s said) RedisError()   {}
 
-func fourShards(t *testing.T) (*Queue, *sick) {
-	c := &sick{Client: newClient(t, servers.Redis(t).Addr())}
+func fourShards(t *testing.T) (*Queue, *failingShard) {
+	c := &failingShard{Client: newClient(t, servers.Redis(t).Addr())}
 	q := open(t, c, &Options{Shards: 4})
 	var keys []string
 	for i := range 40 {

@@ -51,14 +51,14 @@ func TestWrappedClusterClientWaitsForTheRightReplicas(t *testing.T) {
 	}
 }
 
-// sick is a client for which one shard fails.
-type sick struct {
+// failingShard is a client for which one shard fails.
+type failingShard struct {
 	*redis.Client
 	tag string
 	err atomic.Pointer[error]
 }
 
-func (c *sick) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+func (c *failingShard) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	if e := c.err.Load(); e != nil && strings.HasPrefix(keys[0], c.tag) {
 		cmd := redis.NewCmd(ctx)
 		cmd.SetErr(*e)

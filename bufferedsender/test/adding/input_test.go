@@ -334,7 +334,7 @@ func TestNewNamesEveryOptionThatCannotBeUsed(t *testing.T) {
 		"purging the oldest without a repair":        {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeOldest(nil)}}, []string{"PurgeOldest", "AllowLoss"}},
 		"purging all without a repair":               {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll(nil)}}, []string{"PurgeAll", "AllowLoss"}},
 		"an unknown policy for merges":               {sendertest.Options{OnMergeMissing: 99}, []string{"OnMergeMissing is 99", "MergeMissingUpload"}},
-		"too many requests in flight":  {sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 1025}}, []string{"MaxInFlight is 1025", "1024"}},
+		"too many requests in flight":                {sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 1025}}, []string{"MaxInFlight is 1025", "1024"}},
 		"a negative number of them":                  {sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: -1}}, []string{"MaxInFlight is -1"}},
 		"a buffer for more than can be counted":      {sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: tooMany}}, []string{"MaxBufferedActions"}},
 		"a negative buffer":                          {sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: -1, MaxBufferedBytes: -1}}, []string{"MaxBufferedActions", "MaxBufferedBytes"}},

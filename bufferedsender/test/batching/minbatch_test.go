@@ -59,9 +59,9 @@ func TestBatchesGrowWithTheTimeOfTheService(t *testing.T) {
 		takes time.Duration
 		want  []int
 	}{
-		"a fast service gets the waiting actions":               {0, []int{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}},
-		"a slow one gets those that arrived meanwhile":    {470 * time.Millisecond, []int{2, 4, 5, 5, 4}},
-		"a very slow one no more than a batch may be": {1250 * time.Millisecond, []int{2, 8, 8}},
+		"a fast service gets the waiting actions":      {0, []int{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}},
+		"a slow one gets those that arrived meanwhile": {470 * time.Millisecond, []int{2, 4, 5, 5, 4}},
+		"a very slow one no more than a batch may be":  {1250 * time.Millisecond, []int{2, 8, 8}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

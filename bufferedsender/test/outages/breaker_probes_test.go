@@ -148,7 +148,7 @@ func TestAThrottledProbeIsNotFollowedAtOnce(t *testing.T) {
 		headers []string
 		pause   time.Duration
 	}{
-		"Retry-After sets the duration":       {[]string{"Retry-After", "300"}, 5 * time.Minute},
+		"Retry-After sets the duration":           {[]string{"Retry-After", "300"}, 5 * time.Minute},
 		"without Retry-After the breaker decides": {nil, 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -130,9 +130,9 @@ func TestADocumentIsNotBlamedForWhatChanceExplains(t *testing.T) {
 		failures int  // consecutive failures of the one document, alone
 		blamed   bool
 	}{
-		"twelve failures, as half of all requests fail":    {true, 12, false},
-		"twelve failures, and no other request fails":      {false, 12, true},
-		"only failures, in half of all requests": {true, always, true},
+		"twelve failures, as half of all requests fail": {true, 12, false},
+		"twelve failures, and no other request fails":   {false, 12, true},
+		"only failures, in half of all requests":        {true, always, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -151,12 +151,12 @@ func TestProblemsEndTheTestAndSayWhatIsWrong(t *testing.T) {
 		call func(t testing.TB)
 		says string
 	}{
-		"a type without a key":                {func(t testing.TB) { clienttest.New[keyless](t) }, "no field is the key"},
+		"a type without a key":               {func(t testing.TB) { clienttest.New[keyless](t) }, "no field is the key"},
 		"documents that the service refuses": {func(t testing.TB) { clienttest.New(t, Hotel{ID: "a b"}) }, "uploading the documents"},
-		"a definition that is not JSON":        {func(t testing.TB) { clienttest.NewClient(t, `{"name":`, nil) }, "not a JSON object"},
-		"an empty definition":             {func(t testing.TB) { clienttest.NewClient(t, func() {}, nil) }, "the definition of the index"},
-		"an illegal definition":               {func(t testing.TB) { clienttest.NewClient(t, `{"name":"hotels","fields":[]}`, nil) }, "Found 0 key fields"},
-		"an illegal name":                     {func(t testing.TB) { clienttest.NewClient(t, strings.Replace(motels, "motels", "Motels", 1), nil) }, "Invalid index name"},
+		"a definition that is not JSON":      {func(t testing.TB) { clienttest.NewClient(t, `{"name":`, nil) }, "not a JSON object"},
+		"an empty definition":                {func(t testing.TB) { clienttest.NewClient(t, func() {}, nil) }, "the definition of the index"},
+		"an illegal definition":              {func(t testing.TB) { clienttest.NewClient(t, `{"name":"hotels","fields":[]}`, nil) }, "Found 0 key fields"},
+		"an illegal name":                    {func(t testing.TB) { clienttest.NewClient(t, strings.Replace(motels, "motels", "Motels", 1), nil) }, "Invalid index name"},
 		"a version that is none": {func(t testing.TB) {
 			clienttest.NewIndexClient(t, &clienttest.Options{Client: &search.ClientOptions{APIVersion: "latest"}})
 		}, "latest"},

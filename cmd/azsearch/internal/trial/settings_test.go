@@ -33,10 +33,10 @@ func TestFindTakesTheSmallestSettingThatIsAboutAsFastAsAny(t *testing.T) {
 		want Setting
 	}{
 		"a fixed latency, and room for 20 requests": {func(s Setting) float64 { return float64(s.Batch*min(s.InFlight, 20)) / (1 + float64(s.Batch)/100) }, 500, Setting{3000, 32}},
-		"documents a second are limited":                 {func(Setting) float64 { return 1000 }, 500, Setting{100, 1}},
-		"one request at once is best":                    {func(s Setting) float64 { return 1000 / float64(s.InFlight) }, 500, Setting{100, 1}},
-		"each batch costs as much":                       {func(s Setting) float64 { return float64(s.Batch) }, 500, Setting{10_000, 1}},
-		"documents of 40 kB":                             {func(s Setting) float64 { return float64(s.Batch * s.InFlight) }, 40_000, Setting{300, 8}},
+		"documents a second are limited":            {func(Setting) float64 { return 1000 }, 500, Setting{100, 1}},
+		"one request at once is best":               {func(s Setting) float64 { return 1000 / float64(s.InFlight) }, 500, Setting{100, 1}},
+		"each batch costs as much":                  {func(s Setting) float64 { return float64(s.Batch) }, 500, Setting{10_000, 1}},
+		"documents of 40 kB":                        {func(s Setting) float64 { return float64(s.Batch * s.InFlight) }, 40_000, Setting{300, 8}},
 	} {
 		tried := map[Setting]bool{}
 		runs, best, err := Find(c.size, func(s Setting) (Run, error) {
