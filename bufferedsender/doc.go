@@ -39,6 +39,6 @@
 //     deadletter. Commit stream positions: events.LowWatermark. Slow handlers: events.Async.
 //   - Survive a restart: Options.Queue. Empty the queue and exit: FlushOptions.WholeQueue.
 //   - Hand a partition over to another process: [BufferedSender.Withdraw].
-//   - Documents that are JSON already: [BufferedSender.Raw]. Read a key's truth and write it while no other action of the
-//     key is sent: [RawSender.HoldKeys].
+//   - Documents that are JSON already: [BufferedSender.Raw]. Read a key's truth and write it while no other action of
+//     the key is sent: [RawSender.HoldKeys].
 package bufferedsender

@@ -68,8 +68,8 @@ type Options[T any] struct {
 	// Outage is the behavior while the service is unavailable. Defaults to Hold{}: nothing fails, adding calls wait.
 	Outage Outage
 
-	// Queue stores accepted actions durably until they are settled (filequeue, redisqueue). Senders and processes that share
-	// it send each other's actions; a sender without an indexer only adds. If a process dies, its keys are sent again after
+	// Queue stores accepted actions durably until they are settled (filequeue, redisqueue). Senders and processes that
+	// share it send each other's actions; a sender without an indexer only adds. If a process dies, its keys are sent again after
 	// min(12 s, 2 × RequestTimeout), plus UnknownWait if in a request. The sender does not close it. Defaults to none.
 	Queue queue.Queue
 	// Loader returns an action, or nothing, for each key added by IndexKeys, at most 1000 keys a call. After an error it is
@@ -78,11 +78,11 @@ type Options[T any] struct {
 	// DeleteMissing deletes documents that the Loader does not return. Without it such a key is parked after ten tries.
 	DeleteMissing bool
 
-	// Share is the sender's member of a pool: its requests take slots, its buffer takes room (with DisableAutoFlush only the
-	// floor). Keep MaxInFlight, which then applies to each class, below the number of slots. Defaults to none.
+	// Share is the sender's member of a pool: its requests take slots, its buffer takes room (with DisableAutoFlush only
+	// the floor). Keep MaxInFlight, which then applies to each class, below the number of slots. Defaults to none.
 	Share *pool.Member
-	// Class is the class of actions without models.WithClass; defaults to ClassExpedited. Urgent classes are sent first, but
-	// every fourth request and a quarter of the room are for others, and an eighth of the buffer is for Expedited alone.
+	// Class is the class of actions without models.WithClass; defaults to ClassExpedited. Urgent classes are sent first,
+	// but every fourth request and a quarter of the room are for others, and an eighth of the buffer is for Expedited alone.
 	Class models.Class
 
 	// Folding merges waiting actions of one key. Defaults to nil: each action is sent.
@@ -117,8 +117,8 @@ type Documents[T any] struct {
 
 // Limits bound requests and buffer. 0 is the default; negative is refused.
 type Limits struct {
-	// MinBatchActions sends a request when this many actions wait, or after AutoFlushInterval. With a small number documents
-	// are searchable sooner, and batches grow only while the service is slow. Defaults to MaxBatchActions.
+	// MinBatchActions sends a request when this many actions wait, or after AutoFlushInterval. With a small number
+	// documents are searchable sooner, and batches grow only while the service is slow. Defaults to MaxBatchActions.
 	MinBatchActions int
 	// MaxBatchActions limits the actions in a request. Defaults to 1000; at most 32000.
 	MaxBatchActions int

@@ -191,7 +191,7 @@ func (e *WaitError) Unwrap() []error {
 // own, or all that are left, were refused.
 //
 // An HTTP handler should answer with the first that applies: 200 without an error, 422 if an *AddError is Rejected, 504
-// if WaitError.Unknown > 0, 503 for ErrCircuitOpen, ErrPaused or ErrClosed, 422 if an *ActionError is Rejected, else 503.
+// if WaitError.Unknown > 0, 503 for ErrCircuitOpen, ErrPaused, ErrClosed, 422 if an *ActionError is Rejected, else 503.
 func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], _ *IndexDocumentsAndWaitOptions) ([]models.IndexingResult, error) {
 	ctx = orBackground(ctx)
 	return s.addAndWait(ctx, len(actions), func(ctx context.Context, c *chunk, i int) (string, error) {

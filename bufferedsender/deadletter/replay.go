@@ -99,7 +99,7 @@ type Report struct {
 // another service stay; to move them, write copies without Endpoint to a File and discard the originals. to is the Raw
 // of a bufferedsender.BufferedSender of any type.
 //
-// The dead letters of a key are sent one after another, each after the previous one was applied. If one stays, later ones
+// The dead letters of a key are sent in order, each after the previous one was applied. If one stays, later ones
 // of its key stay too: see ErrHeld. Those written meanwhile are left for the next Replay.
 //
 // An old dead letter overwrites newer documents of its key. If there may be some, read the current document in
