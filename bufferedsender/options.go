@@ -69,8 +69,8 @@ type Options[T any] struct {
 	Outage Outage
 
 	// Queue stores accepted actions durably until they are settled (filequeue, redisqueue). Senders and processes that
-	// share it send each other's actions; a sender without an indexer only adds. If a process dies, its keys are sent again after
-	// min(12 s, 2 × RequestTimeout), plus UnknownWait if in a request. The sender does not close it. Defaults to none.
+	// share it send each other's actions; a sender without an indexer only adds. If a process dies, its keys are sent again
+	// after min(12 s, 2 × RequestTimeout), plus UnknownWait if in a request. The sender does not close it. Defaults to none.
 	Queue queue.Queue
 	// Loader returns an action, or nothing, for each key added by IndexKeys, at most 1000 keys a call. After an error it is
 	// called with fewer keys. A key that fails alone waits for a second to a minute. All calls are on one goroutine.
@@ -82,7 +82,7 @@ type Options[T any] struct {
 	// the floor). Keep MaxInFlight, which then applies to each class, below the number of slots. Defaults to none.
 	Share *pool.Member
 	// Class is the class of actions without models.WithClass; defaults to ClassExpedited. Urgent classes are sent first,
-	// but every fourth request and a quarter of the room are for others, and an eighth of the buffer is for Expedited alone.
+	// but every fourth request and a quarter of the room are for others, and an eighth of the buffer for Expedited alone.
 	Class models.Class
 
 	// Folding merges waiting actions of one key. Defaults to nil: each action is sent.
