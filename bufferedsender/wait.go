@@ -151,7 +151,8 @@ type WaitError struct {
 	Failed, Withdrawn, Unknown int
 	// Errors has one error for each, in the order of the call. Those of Withdrawn and Unknown wrap ErrWithdrawn.
 	Errors []*ActionError
-	// Err is why the call ended early (ctx, ErrClosed, ErrCircuitOpen, ErrPaused) or did not accept all (*AddError).
+	// Err is the reason why the call ended early (ctx, ErrClosed, ErrCircuitOpen, ErrPaused) or did not accept all
+	// (*AddError).
 	Err error
 }
 

@@ -50,6 +50,11 @@ func TestAProcessThatIsKilledLosesNothingThatItAcknowledged(t *testing.T) {
 	t.Logf("%d kills, %d reports", kills, told.Reports)
 }
 
+// remove removes a directory in which a queue may be creating files.
+func remove(t *testing.T, dir string) {
+	testkit.Eventually(t, func() bool { return os.RemoveAll(dir) == nil })
+}
+
 // Data written to a removed file cannot be opened again, so it is not acknowledged.
 func TestARemovedDirectoryIsFoundWithTheNextAppend(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -62,7 +67,7 @@ func TestARemovedDirectoryIsFoundWithTheNextAppend(t *testing.T) {
 	record := []queue.Record{{Key: "a", Op: models.ActionTypeDelete, Body: []byte(`{"id":"a"}`)}}
 	_, err = q.Append(t.Context(), queue.Call{Adder: adder, Number: 1, Records: record})
 	require.NoError(t, err)
-	require.NoError(t, os.RemoveAll(dir))
+	remove(t, dir)
 	_, err = q.Append(t.Context(), queue.Call{Adder: adder, Number: 2, Records: record})
 	require.ErrorIs(t, err, queue.ErrFailed)
 	require.ErrorIs(t, q.Fault(), queue.ErrFailed)
@@ -116,7 +121,7 @@ func TestTheOwnerOfADirectoryThatIsRemovedWritesNothingIntoTheNextOne(t *testing
 	dir := filepath.Join(t.TempDir(), "queue")
 	q, err := Open(dir, nil)
 	require.NoError(t, err)
-	require.NoError(t, os.RemoveAll(dir))
+	remove(t, dir)
 	next, err := Open(dir, nil)
 	require.NoError(t, err)
 	require.NoError(t, newAdder(next).append(t.Context(), upload("a", 1)))
