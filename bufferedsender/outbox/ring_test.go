@@ -252,11 +252,8 @@ func TestATableInUseGetsPartitions(t *testing.T) {
 	require.NoError(t, err)
 	address.User = url.User(role)
 	app := database{openPool(t, PostgreSQL, address.String()), PostgreSQL, address.String()}
-	for range 2 {
-		relay := r.run(t, RelayOptions{})
-		// Its check of the tables is over: one that Migrate overtakes takes the new table for damaged.
-		testkit.Eventually(t, func() bool { return relay.Ready() == nil })
-	}
+	r.run(t, RelayOptions{})
+	r.run(t, RelayOptions{})
 	var committed atomic.Int64
 	stop, stopped := make(chan struct{}), make(chan error, 2)
 	for w := range 2 {
