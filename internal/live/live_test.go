@@ -26,6 +26,7 @@ func TestTheSuitePassesAndLeavesNothingBehind(t *testing.T) {
 	var recording, table bytes.Buffer
 	s, err := newSuite(srv.URL(), searchtest.AdminKey, srv, &recording)
 	require.NoError(t, err)
+	s.beginsIn = 0
 	err = s.run(t.Context(), &table)
 	t.Log(table.String())
 	require.NoError(t, err)
@@ -49,6 +50,7 @@ func TestAFailureIsShownAndCleanedUp(t *testing.T) {
 	var recording, table bytes.Buffer
 	s, err := newSuite(srv.URL(), searchtest.AdminKey, srv, &recording)
 	require.NoError(t, err)
+	s.beginsIn = 0
 	require.ErrorContains(t, s.run(t.Context(), &table), "steps failed")
 	assert.Contains(t, table.String(), "| a skillset and an indexer that does not run | **failed**: ")
 	assert.Contains(t, table.String(), "| everything is removed | ")

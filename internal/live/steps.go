@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/indexers"
 	"github.com/go-azsearch/azsearch/models/knowledge"
@@ -109,6 +112,20 @@ var steps = []step{
 		}
 		return must(err)
 	}},
+	{"a definition by the name of an alias?", func(ctx context.Context, s *suite) (string, error) {
+		_, err := s.indexes.GetIndex(ctx, s.prefix+"-alias", nil)
+		if errors.Is(err, search.ErrIndexNotFound) {
+			return "refused: " + strings.ReplaceAll(err.Error(), s.prefix, "…"), nil
+		}
+		return must(err)
+	}},
+	{"a ranking that may wait 700 ms?", func(ctx context.Context, s *suite) (string, error) {
+		semantic := &search.SemanticOptions{Query: "hotel", MaxWait: 700 * time.Millisecond}
+		for _, err := range search.Search[hotel](ctx, s.hotels, "", &search.SearchOptions{Semantic: semantic}) {
+			return refusal(err) // of the time, or because the index has no semantic configuration
+		}
+		return "taken", nil
+	}},
 	{"statistics of all indexes (2026-10-01)", func(ctx context.Context, s *suite) (string, error) {
 		for x, err := range s.indexes.ListIndexStatistics(ctx, &search.ListIndexStatisticsOptions{Prefix: s.prefix}) {
 			return x.Name[:len("azs-live")] + "…", err
@@ -149,6 +166,26 @@ var steps = []step{
 	}},
 	{"a run of a disabled indexer?", func(ctx context.Context, s *suite) (string, error) {
 		return refusal(s.indexers.RunIndexer(ctx, s.prefix, nil))
+	}},
+	{"does an update of an indexer run it?", func(ctx context.Context, s *suite) (string, error) {
+		before, err := s.indexers.GetIndexerStatus(ctx, s.prefix, nil)
+		if err != nil {
+			return "", err
+		}
+		x, err := s.indexers.GetIndexer(ctx, s.prefix, nil)
+		if err == nil {
+			x.Disabled = new(false)
+			_, err = s.indexers.CreateOrUpdateIndexer(ctx, x, nil)
+		}
+		if err == nil {
+			err = sleep.For(ctx, s.beginsIn)
+		}
+		if err != nil {
+			return "", err
+		}
+		after, err := s.indexers.GetIndexerStatus(ctx, s.prefix, nil)
+		runs := len(after.ExecutionHistory) > len(before.ExecutionHistory) || after.LastResult != nil && after.LastResult.Status == indexers.ExecutionStatusInProgress
+		return fmt.Sprint(runs), err
 	}},
 	{"an index with permission filters (2026-10-01)", func(ctx context.Context, s *suite) (string, error) {
 		x := index(s.prefix + "-acl")

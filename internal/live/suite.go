@@ -24,6 +24,7 @@ type suite struct {
 	indexes  *search.IndexClient
 	indexers *search.IndexerClient
 	hotels   *search.Client
+	beginsIn time.Duration // how long a run may take to begin
 }
 
 // hotel is a document of the suite.
@@ -44,7 +45,7 @@ func newSuite(endpoint, key string, transport policy.Transporter, recording io.W
 	if err != nil {
 		return nil, err
 	}
-	s := &suite{prefix: "azs-live-" + strings.ToLower(rand.Text()[:10]), recorder: r}
+	s := &suite{prefix: "azs-live-" + strings.ToLower(rand.Text()[:10]), recorder: r, beginsIn: 10 * time.Second}
 	opts := &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: r}}
 	opts.InsecureAllowCredentialWithHTTP = strings.HasPrefix(endpoint, "http://")
 	credential := azcore.NewKeyCredential(key)
@@ -127,7 +128,7 @@ func refusal(err error) (string, error) {
 	case err == nil:
 		return "taken", nil
 	case errors.As(err, &e):
-		return fmt.Sprintf("refused: HTTP %d %s", e.StatusCode, strings.ReplaceAll(e.Message, "|", "/")), nil
+		return fmt.Sprintf("refused: HTTP %d %s", e.StatusCode, strings.ReplaceAll(strings.Join(strings.Fields(e.Message), " "), "|", "/")), nil
 	}
 	return "", err
 }
