@@ -320,6 +320,6 @@ func TestHelpListsEveryFlag(t *testing.T) {
 	seed := regexp.MustCompile(`(?s)\{"indexes".*\]\}\n`).FindString(got.stdout)
 	require.NoError(t, searchtest.NewServer(nil).Restore(strings.NewReader(seed)), "the example of -seed")
 	for _, flag := range []string{"addr", "tls", "api-key", "query-key", "token", "any-token", "max-batch-actions", "seed", "save", "faults", "latency", "semantic-stand-in", "strict-versions", "quiet", "ui"} {
-		assert.Contains(t, got.stdout, "--"+flag)
+		assert.Contains(t, got.stdout, "-"+flag)
 	}
 }

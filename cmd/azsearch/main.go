@@ -81,6 +81,7 @@ func main() {
 	// After the first signal stop restores the default handling, so a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
 	explainEnd(ctx, terminal.Of(os.Stderr))
+	cli.FlagStringer = oneDash(cli.FlagStringer)
 	code := run(ctx, os.Args, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -130,7 +131,7 @@ func inLine(text string) string {
 func failed(err error) error { return exit.With(exit.Incomplete, err) }
 
 func newCommand(stdout, stderr io.Writer) *cli.Command {
-	return &cli.Command{
+	root := &cli.Command{
 		Name:  "azsearch",
 		Usage: "tools for Azure AI Search",
 		Description: `azsearch completion bash, zsh or fish prints a completion script.
@@ -177,6 +178,8 @@ Exit codes: 0 done, 1 partly rejected or failed, 2 usage, 3 service error, 130 i
 			},
 		},
 	}
+	completeAsBegun(root)
+	return root
 }
 
 // completeWithoutPackage makes the script for bash work where the package bash-completion, which has the function, is

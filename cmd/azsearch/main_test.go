@@ -119,11 +119,15 @@ func TestBashCompletesWithoutAPackage(t *testing.T) {
 	}
 	dir := filepath.Dir(program(t))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "azsearch"), []byte("#!"+bash+"\nexec "+program(t)+` "$@"`+"\n"), 0o700)) //nolint:gosec // it is run
-	cmd := exec.CommandContext(t.Context(), bash, "--norc", "-c", `source <(azsearch completion bash)
-		COMP_WORDS=(azsearch queue pa); COMP_CWORD=2; COMP_LINE="azsearch queue pa"; COMP_POINT=17
-		__azsearch_bash_autocomplete azsearch pa queue; echo "${COMPREPLY[*]}"`)
-	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err)
-	assert.Equal(t, "parked pause\n", string(out))
+	for begun, want := range map[string]string{
+		"azsearch queue pa": "parked pause\n", "azsearch load -in": "-index -in-flight\n", "azsearch load --in": "--index --in-flight\n",
+	} {
+		cmd := exec.CommandContext(t.Context(), bash, "--norc", "-c", `source <(azsearch completion bash)
+			COMP_WORDS=($BEGUN); COMP_CWORD=2; COMP_LINE=$BEGUN; COMP_POINT=${#BEGUN}
+			__azsearch_bash_autocomplete azsearch "${COMP_WORDS[2]}" "${COMP_WORDS[1]}"; echo "${COMPREPLY[*]}"`)
+		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "BEGUN="+begun)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err)
+		assert.Equal(t, want, string(out), begun)
+	}
 }
