@@ -52,12 +52,14 @@ func (p *pace) remove(m *Member) {
 // usual returns the time of the faster members, 0 if only one has answers. Each member has one vote, because slow ones
 // have few answers; the lowest eighth decides, because slow ones may be the majority.
 func (p *pace) usual() time.Duration {
-	if !p.known && p.n > 1 {
+	if p.n < 2 {
+		return 0
+	}
+	if !p.known {
 		sorted := p.took
 		slices.Sort(sorted[:p.n])
-		p.fast = sorted[(p.n-1)/8]
+		p.fast, p.known = sorted[(p.n-1)/8], true
 	}
-	p.known = true
 	return p.fast
 }
 

@@ -152,6 +152,13 @@ func TestMembersThatHaveLeftMakeNoOtherSlow(t *testing.T) {
 		assert.InDelta(t, 1, float64(n)/float64(other.in(20*time.Second)), 0.05, "turns by bytes")
 		leave(one, other)
 	})
+	var all pace
+	one, other := &Member{}, &Member{}
+	all.add(one, time.Millisecond)
+	all.add(other, time.Second)
+	require.Equal(t, time.Millisecond, all.usual())
+	all.remove(one)
+	require.Zero(t, all.usual(), "there is nothing to compare with")
 	var none Slot
 	within, actions := none.Trial()
 	assert.Zero(t, within)

@@ -37,9 +37,10 @@ type Options struct {
 	Pause time.Duration
 
 	// MaxShare is the share of the index's documents that may be overwritten, and the share that may be deleted, in 24
-	// hours: by all passes and DeleteWhere calls of this process, and by those of other processes that share Store and
-	// Name. A pass that would exceed it writes nothing. It must be more than 0 and at most 1; 1 removes the bound. Defaults
-	// to 0.05, at least one document and at most 10 000; see GUARDS.md.
+	// hours: by the passes of all processes with this Store and Name, and by those of this process without a Store, with
+	// its DeleteWhere calls. Two Names, or two Stores, each have a bound of their own, as a Name may stand for a part of
+	// the index. A pass that would exceed it writes nothing. It must be more than 0 and at most 1; 1 removes the bound.
+	// Defaults to 0.05, at least one document and at most 10 000; see GUARDS.md.
 	MaxShare float64
 	// AllowDeletes lifts the bound on deletes for one pass. It must be the exact number of surplus documents that a dry run
 	// has reported. If negative, surplus documents are reported and not deleted. A source without rows never causes a
