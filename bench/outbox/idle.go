@@ -26,7 +26,6 @@ const (
 var idlers = []contestant{
 	{Name: "PostgreSQL, woken", Measure: idleNotified},
 	{Name: "PostgreSQL, polled each 250 ms", Measure: idlePolled},
-	{Name: "PostgreSQL, polled each 250 ms, 40 queues", Measure: idleQueues(40)},
 	{Name: "SQLite, polled each 250 ms", Measure: idleSQLite},
 }
 

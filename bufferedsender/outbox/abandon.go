@@ -55,11 +55,11 @@ func (l *loop) ask(k kind, timeout time.Duration, f func(ctx context.Context) (t
 	})
 }
 
-// end waits for all running work, which may be abandoned.
+// end waits for all running work, which may be abandoned, and closes the connection for leases.
 func (l *loop) end() {
+	defer l.hub.exit(l.r.table.Queue)
 	ctx, cancel := context.WithTimeout(context.Background(), abandonAfter) // long enough for calls that hang to be abandoned
 	defer cancel()
-	l.exit(ctx) // after a panic
 	if _, abandoned := bounded(ctx, func() struct{} {
 		l.beside.Wait()
 		return struct{}{}
@@ -67,5 +67,12 @@ func (l *loop) end() {
 		l.r.log(slog.LevelWarn, "outbox: database calls abandoned at the end", nil)
 		return
 	}
-	l.takeInbox()
+	if l.takeInbox(); l.jobs[kindTick].busy { // it was abandoned, and closes the connection when it returns
+		return
+	}
+	leases := l.leases
+	_, _ = bounded(ctx, func() struct{} {
+		leases.close()
+		return struct{}{}
+	})
 }

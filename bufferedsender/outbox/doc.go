@@ -24,9 +24,6 @@
 //
 // AutoFlushInterval is how long a row waits so that others can share its request; the sender's default is five seconds.
 //
-// For several queues start a relay each, with the sender of its index. Relays with the same *sql.DB and Prefix share
-// their polls, renewals and connections: forty idle queues cost as much as one.
-//
 // # Four ways to write, and their guarantees of order
 //
 //   - [Write] writes the action. The actions of a key are applied in the order of the transactions if each transaction
@@ -73,11 +70,11 @@
 //
 // # Databases
 //
-// PostgreSQL 12 or newer. Behind PgBouncer in transaction mode everything works except LISTEN. The relays of a *sql.DB
-// use one connection permanently and, each while it has rows, up to three more briefly. They poll every quarter of a
-// second with one cheap statement; with a Wake channel (outboxpgx.Listen) every fifteen seconds. SchemaOptions.Rotate
-// keeps a busy queue small while a long transaction blocks vacuum. MySQL and MariaDB are not supported: under their
-// default isolation, deletes wait for inserts.
+// PostgreSQL 12 or newer. Behind PgBouncer in transaction mode everything works except LISTEN. A relay uses one
+// connection of its pool permanently and up to three more briefly. It polls every quarter of a second with one cheap
+// statement; with a Wake channel (outboxpgx.Listen) every fifteen seconds. SchemaOptions.Rotate keeps a busy queue
+// small while a long transaction blocks vacuum. MySQL and MariaDB are not supported: under their default isolation,
+// deletes wait for inserts.
 //
 // SQLite needs WAL, a busy_timeout, and BEGIN IMMEDIATE for transactions that write (_txlock=immediate): one that
 // begins with a read fails at its first write.

@@ -48,9 +48,7 @@ func newFinishes(t *Table, tombs bool) *finishes {
 }
 
 // held returns a common table expression: the ranges that the owner still holds, locked. Its arguments are the queue,
-// the owner and the lists of ranges and their epochs. Without the lock: a zombie has sent 5 and 9 and is late; its
-// successor reads 5 with an old snapshot, the zombie deletes both, and the successor sends 5 alone: the index keeps the
-// older state for ever.
+// the owner and the lists of ranges and their epochs.
 func (d *dialect) held() string {
 	return `WITH held AS MATERIALIZED (
 		SELECT l.slot FROM {t}_lease AS l JOIN ` + d.Rows(3, "w", [2]string{"slot", "bigint"}, [2]string{"epoch", "bigint"}) + ` ON l.slot = w.slot AND l.epoch = w.epoch

@@ -2,10 +2,7 @@ package outbox
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
-	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -13,21 +10,14 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// hub has the polls and the renewals of the running relays of one process with the same *sql.DB and prefix, so that
-// they cost the same for one queue and for many. It decides nothing: each relay has its own loop, sender and epochs, so
-// a failing sender or a slow delete holds up no other queue. Two relays of one queue have two hubs.
+// hub is what the running relays of one process share if they have the same *sql.DB and prefix: polls cost the same for
+// one queue and for many. It decides nothing. Two relays of one queue have two hubs.
 type hub struct {
 	key   hubKey
-	owner string // of the leases of its relays
 	looks shared[look]
-	beats shared[beat]
-	text  beating
 
 	mu      sync.Mutex
-	members map[string]time.Time // when the relay of each queue has last asked for a beat
-	left    map[string]time.Time // queues of relays that have ended, until when to look for ranges of theirs
-	lease   time.Duration        // the longest of its relays
-	conn    *sql.Conn            // for beats, on PostgreSQL; nil while it is used, or until needed
+	members []string // queues of the relays
 }
 
 // hubKey is the tables that a hub is about.
@@ -50,15 +40,11 @@ func enter(r *Relay) *hub {
 	hubs.Lock()
 	defer hubs.Unlock()
 	for _, h := range hubs.all[key] {
-		if h.add(r) {
+		if h.add(r.table.Queue) {
 			return h
 		}
 	}
-	host, _ := os.Hostname() // readable name; the number makes it unique
-	id := unique()
-	h := &hub{key: key, owner: fmt.Sprintf("process %d on %s %x", os.Getpid(), host, id), members: make(map[string]time.Time), left: make(map[string]time.Time)}
-	h.text = newBeating(r.table, int64(sharing+1)<<placeBits+id)
-	_ = h.add(r) // it has no other relay
+	h := &hub{key: key, members: []string{r.table.Queue}}
 	if hubs.all == nil {
 		hubs.all = make(map[hubKey][]*hub)
 	}
@@ -66,51 +52,32 @@ func enter(r *Relay) *hub {
 	return h
 }
 
-// unique returns a random number of placeBits bits.
-func unique() (n int64) {
-	var random [placeBits / 8]byte
-	_, _ = rand.Read(random[:]) // never fails
-	for _, b := range random {
-		n = n<<8 | int64(b)
-	}
-	return n
-}
-
-func (h *hub) add(r *Relay) bool {
+func (h *hub) add(queue string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, is := h.members[r.table.Queue]; is {
+	if slices.Contains(h.members, queue) {
 		return false
 	}
-	h.members[r.table.Queue], h.lease = time.Now(), max(h.lease, r.opts.Lease)
-	delete(h.left, r.table.Queue)
+	h.members = append(h.members, queue)
 	return true
 }
 
-// leftFor is how long after the end of a relay its hub looks for ranges that a late call has taken.
-const leftFor = time.Minute
-
-// exit removes a relay that ends. It returns a connection to close if it was the last one.
-func (h *hub) exit(queue string) (conn *sql.Conn) {
+// exit removes a relay that ends.
+func (h *hub) exit(queue string) {
 	hubs.Lock()
 	defer hubs.Unlock()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.members, queue)
-	if h.left[queue] = time.Now().Add(leftFor); len(h.members) > 0 {
-		return nil
+	h.members = slices.DeleteFunc(h.members, func(q string) bool { return q == queue })
+	if len(h.members) > 0 {
+		return
 	}
 	if hubs.all[h.key] = slices.DeleteFunc(hubs.all[h.key], func(other *hub) bool { return other == h }); len(hubs.all[h.key]) == 0 {
 		delete(hubs.all, h.key)
 	}
-	conn, h.conn = h.conn, nil
-	return conn
 }
 
-// look returns a look with a number above after that began since then. A relay whose timer is due accepts one of the
-// last half Poll, and counts the next from its start, so all relays meet. After a notification, or after rows were
-// read, an earlier look must not serve: its number may be below theirs. A relay that leaves looks out loses nothing: a
-// transaction that its last list lacks draws numbers above the number before that list.
+// look returns a look with a number above after that began since then.
 func (h *hub) look(ctx context.Context, q *reading, after uint64, since time.Time) (look, error) {
 	return h.looks.get(ctx, after, since, func(c *call[look]) error {
 		return sqlkit.OnConn(c.ctx, h.key.db, func(conn *sql.Conn) (err error) {
@@ -148,8 +115,8 @@ func (s *shared[T]) begun() uint64 {
 	return s.n
 }
 
-// get returns the result of a call with a number above after that began since then, or calls do. A failure concerns all
-// relays that wait. If the relay that made the call ends, or abandons it, another one calls.
+// get returns the result of a call with a number above after that began since then, or calls do. A failure is one of all
+// relays that wait; if the relay that made the call ends, or abandons it, another one calls.
 func (s *shared[T]) get(ctx context.Context, after uint64, since time.Time, do func(c *call[T]) error) (result T, err error) {
 	serves := func(c *call[T]) bool { return c.n > after && !c.began.Before(since) }
 	for {

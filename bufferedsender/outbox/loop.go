@@ -61,16 +61,14 @@ type ending struct {
 	closing   bool
 	closeBy   time.Time
 	failure   error
-	abandoned int  // calls of the driver that have not returned
-	out       bool // of the hub
+	abandoned int // calls of the driver that have not returned
 }
 
 func newLoop(r *Relay) *loop {
-	h := enter(r)
 	l := &loop{
-		r: r, hub: h, stats: r.Stats(), desk: newDesk(r.opts.Export != nil), holds: &holds{terms: &r.terms, unknownWait: max(r.info.UnknownWait, 0)},
+		r: r, hub: enter(r), stats: r.Stats(), desk: newDesk(r.opts.Export != nil), holds: &holds{terms: &r.terms, unknownWait: max(r.info.UnknownWait, 0)},
 		progress: progress{most: firstRead}, inbox: inbox{signal: make(chan struct{}, 1)},
-		read: newReading(r.table), finish: newFinishes(r.table, r.opts.SeqField != ""), leases: newLeasing(r, h), back: back{ticks: h.beats.begun()},
+		read: newReading(r.table), finish: newFinishes(r.table, r.opts.SeqField != ""), leases: newLeasing(r),
 	}
 	l.desk.loads = r.opts.Loader.load != nil && r.opts.Export == nil
 	return l

@@ -14,7 +14,7 @@ import (
 func (l *loop) beginFinish(now time.Time) {
 	f := l.desk.settling.begin(l.holds, now)
 	l.ask(kindFinish, statement, func(ctx context.Context) func() {
-		err := l.finish.run(ctx, l.r.db, l.hub.owner, f)
+		err := l.finish.run(ctx, l.r.db, l.r.owner, f)
 		return func() { l.finishDone(f, err) }
 	}, func(err error) {
 		l.desk.settling.now = &finishing{done: slices.Clone(f.done), dead: slices.Clone(f.dead), tried: slices.Clone(f.tried), gens: f.gens}

@@ -47,7 +47,7 @@ func (l *loop) beginGive(time.Time) {
 	leases := l.leases
 	lost := func(err error) { l.r.log(slog.LevelWarn, "outbox: leases not given away; they expire", err) }
 	l.ask(kindGive, statement, func(ctx context.Context) func() {
-		err := leases.givenAway(ctx, gifts)
+		err := leases.givenAway(ctx, l.r.db, gifts)
 		return func() {
 			if err != nil {
 				lost(err)
@@ -67,27 +67,17 @@ func (l *loop) leave() {
 		}
 	}
 	leases, gifts := l.leases, l.holds.gifts
-	err, abandoned := bounded(ctx, func() error { return leases.givenAway(ctx, gifts) })
-	l.exit(ctx) // not before: a beat would end the leases later
-	if err == nil && abandoned == nil {
-		err, abandoned = bounded(ctx, func() error { return leases.leave(ctx, l.r.opts.Lease) })
-	}
+	err, abandoned := bounded(ctx, func() error {
+		if err := leases.givenAway(ctx, l.r.db, gifts); err != nil {
+			return err
+		}
+		return leases.leave(ctx, l.r.db)
+	})
 	if abandoned != nil {
 		err = ctx.Err()
 	}
 	if err != nil {
 		l.r.log(slog.LevelWarn, "outbox: leases not given away; they expire", err)
-	}
-}
-
-// exit leaves the hub.
-func (l *loop) exit(ctx context.Context) {
-	if l.out {
-		return
-	}
-	l.out = true
-	if conn := l.hub.exit(l.r.table.Queue); conn != nil {
-		_, _ = bounded(ctx, func() error { closeConn(conn); return nil }) // it is given up in any case
 	}
 }
 
@@ -103,15 +93,17 @@ func (l *loop) beginTick(now time.Time) {
 		}
 	}
 	life, known, at := l.progress.life, l.progress.floor.server, l.stuck.place
-	after, since := l.back.ticks, now.Add(-l.r.opts.renew/2)
-	if now.Before(l.back.ticked.Add(l.r.opts.renew)) { // something has changed
-		after = l.hub.beats.begun()
-	}
+	leases := l.leases
 	l.ask(kindTick, max(l.r.opts.renew, 5*time.Second), func(ctx context.Context) func() {
-		t, err := l.leases.tick(ctx, at, draining, after, since)
-		t.life, t.known = life, known
+		t, err := leases.tick(ctx, l.r.db, at, draining)
+		if t.life, t.known = life, known; ctx.Err() != nil { // the call may have been abandoned, with its connection
+			leases.close()
+		}
 		return func() { l.tickedOff(t, knew, err) }
-	}, func(err error) { l.tickedOff(tally{}, knew, err) })
+	}, func(err error) {
+		l.leases = newLeasing(l.r)
+		l.tickedOff(tally{}, knew, err)
+	})
 }
 
 // tickedOff takes over the result of a tick.
@@ -126,7 +118,7 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	if how := l.wentBack(&t); how != "" {
 		l.begun("", how, now) // the next read asks for its identity, and compares the sequence
 	}
-	l.back.renewals, l.back.ticks, l.back.ticked = t.renewals, max(l.back.ticks, t.n), t.began
+	l.back.renewals = t.renewals
 	at := &l.jobs[kindTick].retry.At
 	*at = t.began.Add(l.r.opts.renew)
 	l.desk.settling.ticked(&t)

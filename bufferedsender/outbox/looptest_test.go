@@ -39,7 +39,7 @@ func still(t *testing.T, to Sender, o RelayOptions) *loop {
 	l.work, l.cancel = context.WithCancel(t.Context())
 	l.asking, l.stop = context.WithCancel(l.work)
 	l.jobs[kindTick].retry.At = time.Now().Add(time.Hour)
-	t.Cleanup(func() { l.cancel(); l.beside.Wait(); l.hub.end("entities") })
+	t.Cleanup(func() { l.cancel(); l.beside.Wait() })
 	got := make(map[int]int64)
 	for i := range ranges {
 		got[i] = 1

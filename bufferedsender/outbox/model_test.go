@@ -535,20 +535,6 @@ var kept = map[string]string{
 	"azsearch_outbox_dead": "queue, seq, class, key, op, body, written, attempts, status, reason, message, died, newer",
 }
 
-// slots returns the slots of the rows of the processes that run.
-func (s *schedule) slots() (all []string) {
-	hubs.Lock()
-	defer hubs.Unlock()
-	for _, m := range s.procs {
-		if m != nil {
-			for _, h := range hubs.all[hubKey{m.db, SQLite, defaultPrefix}] {
-				all = append(all, fmt.Sprint(h.text.slot))
-			}
-		}
-	}
-	return all
-}
-
 // goBack has the database lose what is written in some seconds, in which all relays run, and is written to at once
 // afterwards. A relay that ends before it knows takes with it which keys it had confirmed, so all go on meanwhile.
 func (s *schedule) goBack() error {
@@ -559,14 +545,8 @@ func (s *schedule) goBack() error {
 		return err
 	}
 	defer conn.Close()
-	own := func(table string) string { // rows of this schedule: others are in the same tables
-		if table == "azsearch_outbox_lease" {
-			return "queue = '" + s.queue + "' OR queue = '' AND slot IN (" + strings.Join(s.slots(), ", ") + ")"
-		}
-		return "queue = '" + s.queue + "'"
-	}
 	for table, columns := range kept {
-		if _, err := conn.ExecContext(ctx, fmt.Sprintf(`CREATE TEMP TABLE was_%s AS SELECT %s FROM %[1]s WHERE %[3]s`, table, columns, own(table))); err != nil {
+		if _, err := conn.ExecContext(ctx, fmt.Sprintf(`CREATE TEMP TABLE was_%s AS SELECT %s FROM %[1]s WHERE queue = ?1`, table, columns), s.queue); err != nil {
 			return err
 		}
 	}
@@ -584,8 +564,8 @@ func (s *schedule) goBack() error {
 		return err
 	}
 	for table, columns := range kept {
-		for _, query := range []string{`DELETE FROM %s WHERE %[3]s`, `INSERT INTO %s (%s) SELECT %[2]s FROM was_%[1]s WHERE %[3]s`, `DROP TABLE was_%s -- %s %s`} {
-			if _, err := conn.ExecContext(ctx, fmt.Sprintf(query, table, columns, own(table))); err != nil {
+		for _, query := range []string{`DELETE FROM %s WHERE queue = '%[3]s'`, `INSERT INTO %s (%s) SELECT %[2]s FROM was_%[1]s WHERE queue = '%[3]s'`, `DROP TABLE was_%s -- %s %s`} {
+			if _, err := conn.ExecContext(ctx, fmt.Sprintf(query, table, columns, s.queue)); err != nil {
 				return err
 			}
 		}

@@ -220,13 +220,13 @@ func (f *floor) of(server string) {
 	f.server = server
 }
 
-// look is an answer about the rows of all queues: the last number, and the transactions that wrote after it was read.
-// If the number stays the same and none wrote, the list stays too: numbers of later transactions are above.
+// look is what the database says about the rows of all queues: the last number, and the transactions that wrote after it
+// was read. If the number stays the same and nobody wrote, the list stays too: numbers of later ones are above.
 type look struct {
 	n       uint64
 	began   time.Time
-	server  string // that has given the number
-	lists   string // that has given the list
+	server  string // that gave the number
+	lists   string // and the list
 	last    int64
 	writers map[string]bool // whether each is prepared
 }
@@ -254,17 +254,16 @@ func (q *reading) look(ctx context.Context, db Queryer, was look) (l look, err e
 }
 
 // rise returns the number above which rows can have appeared since the last look; news is false if there are none. read
-// is the highest number that was read before this look. If the identity differs, or the sequence is below known
-// numbers, floor.another is set and the results do not matter. The database is asked only then, and at the first look.
-func (f *floor) rise(ctx context.Context, db *sql.DB, q *reading, l look, read int64) (from int64, news bool, err error) {
+// is the highest number that was read before this look. If the identity differs, or the sequence is below known numbers,
+// floor.another is set and the results do not matter. db is asked only then, and at the first look.
+func (f *floor) rise(ctx context.Context, db Queryer, q *reading, l look, read int64) (from int64, news bool, err error) {
 	unknown := f.server == ""
 	f.of(l.server)
 	if f.another == "" && l.last < max(f.last, read) {
 		f.another = fmt.Sprintf("its sequence says %d after %d", l.last, max(f.last, read))
 	}
 	if f.another != "" || unknown {
-		err := sqlkit.OnConn(ctx, db, func(c *sql.Conn) error { return q.compare(ctx, c) })
-		if err != nil || f.another != "" {
+		if err := q.compare(ctx, db); err != nil || f.another != "" {
 			return 0, true, err
 		}
 	}

@@ -3,10 +3,12 @@ package outbox
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -61,10 +63,10 @@ type RelayOptions struct {
 	// TombstonesFor is how long tombstones are kept. Defaults to 24 h.
 	TombstonesFor time.Duration
 
-	// Lease is how long a stopped relay keeps its ranges. After a crash its rows are late by up to Lease, the longest one
-	// of the relays that shared its *sql.DB. Its minimum is a margin plus two seconds, its default a margin plus nine. The
-	// margin is the sender's UnknownWait plus one second, at least five seconds. So the default is 15 s for a sender with
-	// its defaults. A request is cut off one margin before its leases end if they could not be renewed.
+	// Lease is how long a stopped relay keeps its ranges. After a crash its rows are late by up to Lease. Its minimum
+	// is a margin plus two seconds, its default a margin plus nine. The margin is the sender's UnknownWait plus one
+	// second, at least five seconds. So the default is 15 s for a sender with its defaults. A request is cut off one
+	// margin before its leases end if they could not be renewed.
 	Lease time.Duration
 	// Poll is the interval until the next read after one that found nothing. Defaults to 250 ms.
 	Poll time.Duration
@@ -94,6 +96,7 @@ type Relay struct {
 	to      Sender
 	opts    RelayOptions
 	info    models.SenderInfo
+	owner   string
 	slot    int64 // of the relay itself in the table of leases, while it has a share of the ranges
 	terms   relay.Terms
 	file    *databaseFile // of the current Run
@@ -104,9 +107,8 @@ type Relay struct {
 }
 
 // NewRelay returns a relay that sends the rows of a table to a sender. It does not access the database. The error names
-// every problem. On PostgreSQL the relays of db use one connection permanently, for the leases, and a relay that has
-// rows up to three more briefly: allow four connections, and more for many busy queues, with pool_max_conns if db uses
-// a pgxpool.Pool.
+// every problem. On PostgreSQL a relay uses one connection of db permanently, for the leases, and up to three more
+// briefly: allow four connections for each relay, with pool_max_conns if db uses a pgxpool.Pool.
 //
 //archtest:long owed: checks of options that are not in their file
 func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, error) {
@@ -176,7 +178,14 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	if o.MeterProvider == nil {
 		o.MeterProvider = otel.GetMeterProvider()
 	}
-	r.slot = int64(sharing+1)<<placeBits + unique()
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	host, _ := os.Hostname()    // readable name; random makes it unique
+	r.owner = fmt.Sprintf("process %d on %s %x", os.Getpid(), host, random)
+	r.slot = int64(sharing) + 1
+	for _, b := range random[:6] {
+		r.slot = r.slot<<8 | int64(b)
+	}
 	r.stats.Store(new(Stats))
 	r.state.Store(&state{errNotRunning})
 	return r, nil

@@ -95,8 +95,8 @@ func TestAnIdleRelayAsksTheDatabaseSeldom(t *testing.T) {
 		wake bool
 		most int // in ten minutes
 	}{
-		"with Wake two that renew the leases each 3 s, one read each 15 s, and full passes": {true, 450},
-		"without Wake one each Poll, those that renew the leases, and full passes":          {false, 2400 + 400 + 10},
+		"with Wake the renewals of the leases, one read each 15 s, and full passes": {true, 250},
+		"without Wake one each Poll, those that renew the leases, and full passes":  {false, 2400 + 200 + 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, db database) {

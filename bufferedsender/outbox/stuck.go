@@ -2,9 +2,7 @@ package outbox
 
 import "time"
 
-// place is a relay's role in the sharing of ranges. For each place its row in the table of leases has another slot. If
-// the relay stops at any point, its ranges and its row end with its process, and others take the ranges. If the
-// database goes back across a move, the count of renewals is not above the last one, and the relay begins again.
+// place is a relay's role in the sharing of ranges. For each place its row in the table of leases has another slot.
 type place int64
 
 const (
@@ -13,9 +11,12 @@ const (
 	probing              // it tries one range
 )
 
-// placeBits: the slot of a relay is the number of its place plus one, followed by this many bits of the relay. Slots of
-// ranges are below 64.
-const placeBits = 48
+// Slots of relays; slots of ranges are below 64.
+const (
+	placeBits  = 48                // the slot of a place is its number plus one, followed by this many bits of the relay
+	lastSlot   = "562949953421311" // of relays that share: 2<<placeBits - 1
+	probeSlots = "844424930131968" // first slot of relays that probe: 3<<placeBits
+)
 
 const (
 	stuckAfter = 3 // RequestTimeouts during which rows are buffered and none is settled
