@@ -41,7 +41,8 @@ type dialect struct {
 	// table may be empty now and have a million rows a minute later, so its estimates are always wrong, and prepared
 	// statements keep the plan. A transaction that changes tables is not steered: catalogs lack indexes for some of its
 	// queries, and a forbidden sequential scan has such a high cost that PostgreSQL compiles the query, which takes
-	// seconds.
+	// seconds. It also ends a transaction that is left open: the lock that a frozen process holds on its ranges would
+	// keep them from others.
 	steer string
 	// tidy is run by a relay after it has deleted rows, at most once each tidyEvery. text makes statements for its
 	// table. After an error it is run again later.

@@ -28,7 +28,7 @@ const behind = `SELECT 'the sequence {t}_seq is at ' || at || ', and there is th
 var postgresDialect = dialect{
 	Dialect: &sqlkit.PostgreSQL,
 	advice:  unseen,
-	steer:   `; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off`,
+	steer:   `; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off; SET LOCAL idle_in_transaction_session_timeout = '10s'`,
 	tidy:    emptyRing, tidyEvery: 10 * time.Second,
 	ring: newRing, exactly: arraysOfPlaces,
 	others: []string{"_seq", "_pkey", "_later", "_dead_key", "_dead_pkey", "_lease_pkey", "_tombstone_pkey", "_queue_pkey", "_nonce"},

@@ -88,6 +88,10 @@ func (h *hub) look(ctx context.Context, q *reading, after uint64, since time.Tim
 	})
 }
 
+// joins is how old a running call may be for another relay to wait for its result. A relay that waits longer makes a
+// call of its own, so that one connection that hangs does not stop all queues.
+const joins = 2 * time.Second
+
 // shared is a call of the database whose result serves several relays. One of those that need a newer result makes the
 // call, the others wait for it. Calls are numbered: times may be equal.
 type shared[T any] struct {
@@ -126,7 +130,7 @@ func (s *shared[T]) get(ctx context.Context, after uint64, since time.Time, do f
 			return c.result, nil
 		}
 		c := s.running
-		if c == nil || c.ctx.Err() != nil {
+		if c == nil || c.ctx.Err() != nil || time.Since(c.began) >= joins {
 			s.n++
 			c = &call[T]{n: s.n, began: time.Now(), ctx: ctx, done: make(chan struct{})}
 			if s.last != nil {
@@ -139,7 +143,9 @@ func (s *shared[T]) get(ctx context.Context, after uint64, since time.Time, do f
 			return c.result, c.err
 		}
 		s.mu.Unlock()
+		late := time.NewTimer(joins - time.Since(c.began))
 		select {
+		case <-late.C:
 		case <-ctx.Done():
 			return result, ctx.Err()
 		case <-c.ctx.Done():
@@ -148,6 +154,7 @@ func (s *shared[T]) get(ctx context.Context, after uint64, since time.Time, do f
 				return result, c.err
 			}
 		}
+		late.Stop()
 	}
 }
 

@@ -160,7 +160,7 @@ func TestApplyFillsTheIndexThatAnAliasMovesTo(t *testing.T) {
 	assert.Equal(t, http.StatusOK, status)
 	assert.Contains(t, body, `"stars":5.0`)
 	assert.Contains(t, s.run("get", "hotels", "7").stdout, `"city": "Ulm"`, "a field of its own stays")
-	assert.Contains(t, s.run("search", "hotels", "Ritz").stdout, "1 of 1 documents", "the field that is not returned is filled, too")
+	assert.Contains(t, s.run("search", "hotels", "Ritz").stdout, "1 of 1 document,", "the field that is not returned is filled, too")
 
 	// The way back: names cannot be read and would be lost, so the alias stays.
 	s.write("defs/indexes/hotels-3.json", strings.Replace(hotelFields, `"hotels"`, `"hotels-3"`, 1))
