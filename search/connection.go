@@ -179,6 +179,9 @@ func (c *connection) send(req *policy.Request, call call, expected ...int) (*htt
 		call.measured.attempted(nil, err) // if the context has ended since, err differs from that of the last attempt
 		return nil, c.unanswered(err, req, call)
 	}
+	if resp.Request == nil { // a policy of the caller made the reply; sent reads the request
+		resp.Request = req.Raw()
+	}
 	if !runtime.HasStatusCode(resp, expected...) {
 		return nil, newError(resp, req, call, c)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -64,6 +65,20 @@ func TestAnOddReplyOfTheCallersCodeIsAnError(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A policy that answers without sending need not say to which request.
+func TestAReplyOfNoRequestIsRead(t *testing.T) {
+	opts := options(reply(200, "{}"))
+	opts.PerRetryPolicies = []policy.Policy{policyFunc(func(*policy.Request) (*http.Response, error) {
+		resp := response(http.StatusMultiStatus, `{"value":[{"key":"1","status":false,"errorMessage":"no","statusCode":400}]}`)
+		resp.Request = nil
+		return resp, nil
+	})}
+	client, err := search.NewClientWithKey(testEndpoint, "hotels", azcore.NewKeyCredential(testKey), opts)
+	require.NoError(t, err)
+	_, err = search.UploadDocuments(t.Context(), client, []hotel{{ID: "1"}}, nil)
+	require.ErrorContains(t, err, "400 no")
 }
 
 // No other code could close the body.
