@@ -183,6 +183,9 @@ func (c *connection) send(req *policy.Request, call call, expected ...int) (*htt
 		resp.Request = req.Raw()
 	}
 	if !runtime.HasStatusCode(resp, expected...) {
+		if resp.StatusCode < http.StatusMultipleChoices { // replyGuard took it for a success
+			readError(resp, sent(resp.Request))
+		}
 		return nil, newError(resp, req, call, c)
 	}
 	if call.needs != writeDocuments && page(resp) { // postBatch checks its own replies

@@ -130,8 +130,8 @@ func foreignMessage(body []byte) string {
 			b.WriteByte(' ')
 		case r == '>' && tag:
 			tag = false
-		case tag || r == utf8.RuneError:
-		case r < ' ' || r == 0x7f:
+		case tag:
+		case r < ' ' || r == 0x7f || r == utf8.RuneError: // dropped, it would join the parts of a secret around it
 			b.WriteByte(' ')
 		default:
 			b.WriteRune(r)

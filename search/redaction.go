@@ -1,9 +1,7 @@
 package search
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
@@ -67,10 +65,23 @@ func (b *lentBody) whole() []byte {
 	return body
 }
 
-// withoutSent returns text with wire.Hidden in place of secrets.
+// withoutSent returns text with wire.Hidden in place of secrets, as written or encoded: see spelling.
 func withoutSent(text string, secrets []string) string {
 	for _, s := range secrets {
-		text = strings.ReplaceAll(text, s, wire.Hidden)
+		text = hide(text, s)
+	}
+	return text
+}
+
+// withoutCutSent is withoutSent for a text that was cut off, perhaps within a secret.
+func withoutCutSent(text string, secrets []string) string {
+	text = withoutSent(text, secrets)
+	for _, s := range secrets {
+		for n := len(s) - 1; n >= shortestSecret; n-- {
+			if whole, cut := strings.CutSuffix(text, s[:n]); cut {
+				return whole + wire.Hidden
+			}
+		}
 	}
 	return text
 }
@@ -93,51 +104,4 @@ func hideSent(results []models.IndexingResult, req *http.Request) {
 		}
 		*message = shown
 	}
-}
-
-// bodyWithoutSent returns the body of a reply with wire.Hidden in place of secrets. In JSON they may be escaped, so
-// each string is decoded.
-func bodyWithoutSent(body []byte, secrets []string) []byte {
-	if len(secrets) == 0 {
-		return body
-	}
-	var reply any
-	decoder := json.NewDecoder(bytes.NewReader(trimBOM(body)))
-	decoder.UseNumber()
-	if decoder.Decode(&reply) != nil {
-		return []byte(withoutSent(string(body), secrets))
-	}
-	found := false
-	reply = eachText(reply, func(text string) string {
-		shown := withoutSent(text, secrets)
-		found = found || shown != text
-		return shown
-	})
-	if !found {
-		return body
-	}
-	shown, err := json.Marshal(reply)
-	if err != nil {
-		return []byte(wire.Hidden) // cannot happen: it was decoded
-	}
-	return shown
-}
-
-// eachText replaces every string and every name of a member in a decoded JSON value.
-func eachText(value any, replace func(string) string) any {
-	switch v := value.(type) {
-	case string:
-		return replace(v)
-	case []any:
-		for i := range v {
-			v[i] = eachText(v[i], replace)
-		}
-	case map[string]any:
-		shown := make(map[string]any, len(v))
-		for name, member := range v {
-			shown[replace(name)] = eachText(member, replace)
-		}
-		return shown
-	}
-	return value
 }

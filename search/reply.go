@@ -55,10 +55,19 @@ func (g replyGuard) Do(req *http.Request) (*http.Response, error) {
 		resp.Body = bound(resp.Body, maxReplyBytes)
 		return resp, nil
 	}
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
-	_ = resp.Body.Close()
-	resp.Body = io.NopCloser(bytes.NewReader(bodyWithoutSent(body, sent(req))))
+	readError(resp, sent(req))
 	return resp, nil
+}
+
+// readError reads the body of an error, and hides secrets in it.
+func readError(resp *http.Response, secrets []string) {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
+	_ = resp.Body.Close()
+	hidden := withoutSent
+	if err != nil || len(body) == maxErrorBytes {
+		hidden = withoutCutSent
+	}
+	resp.Body = io.NopCloser(strings.NewReader(hidden(string(body), secrets)))
 }
 
 // send sends req and returns a reply that comes from the place of req. Its Body, Header and Request are not nil.
