@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/stretchr/testify/assert"
@@ -195,4 +196,25 @@ func TestDeleteMatchingNamesOnlyConfirmedKeys(t *testing.T) {
 	var e *search.IndexingError
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, []string{"2"}, deleted)
+}
+
+// TestDeleteMatchingNeedsACountInEveryReply, also in that of a page that it reads again because it was short.
+func TestDeleteMatchingNeedsACountInEveryReply(t *testing.T) {
+	page, again, count := `{"@odata.count":2,"value":[{"id":"1"}]}`, `{"@odata.count":2,"value":[{"id":"1"},{"id":"2"}]}`, `{"@odata.count":2,"value":[]}`
+	bare := func(body string) string { return strings.Replace(body, `"@odata.count":2,`, "", 1) }
+	for name, bodies := range map[string][]string{
+		"the page":          {bare(page)},
+		"the count":         {page, bare(count)},
+		"the page again":    {page, count, bare(again), count},
+		"the count of that": {page, count, again, bare(count)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &wire{answer: func(n int, _ *http.Request) (*http.Response, error) {
+				return response(http.StatusOK, bodies[min(n, len(bodies)-1)]), nil
+			}}
+			_, err := search.DeleteMatching(t.Context(), newClient(t, w), "id", search.Eq("id", "x"))
+			require.ErrorIs(t, err, models.ErrMalformedReply, name)
+			require.ErrorContains(t, err, "it has no count", name)
+		})
+	}
 }

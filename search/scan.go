@@ -358,8 +358,6 @@ func (s *scan) checkUnique(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case page.Count == nil:
-		return s.call.wrap(fmt.Errorf("%w: it has no count (request id %s)", models.ErrMalformedReply, page.RequestID))
 	case *page.Count > 1:
 		return s.disorder(fmt.Sprintf("%d keys equal %q", *page.Count, s.last), page.RequestID)
 	}

@@ -213,7 +213,7 @@ func (v *view) restricted() Filter {
 	return Not(Or(open...))
 }
 
-// search returns the first page of a query, which must be complete.
+// search returns the first page of a query, which must be complete and have the count that the query asks for.
 func (v *view) search(ctx context.Context, c *Client, query *SearchOptions, call call) (*scanPage, error) {
 	body, err := query.body("", c.conn.apiVersion)
 	if err != nil {
@@ -227,6 +227,9 @@ func (v *view) search(ctx context.Context, c *Client, query *SearchOptions, call
 	if err := wholeindex.Page(page.StatusCode, page.Coverage, page.AdditionalProperties); err != nil {
 		return nil, call.wrap(fmt.Errorf("%w (request id %s)", err, page.RequestID))
 	}
+	if query.IncludeTotalCount && page.Count == nil {
+		return nil, call.wrap(fmt.Errorf("%w: it has no count (request id %s)", models.ErrMalformedReply, page.RequestID))
+	}
 	return &page, nil
 }
 
@@ -238,8 +241,6 @@ func (v *view) page(ctx context.Context, c *Client, query *SearchOptions, call c
 	switch {
 	case err != nil:
 		return nil, err
-	case page.Count == nil:
-		return nil, call.wrap(fmt.Errorf("%w: it has no count (request id %s)", models.ErrMalformedReply, page.RequestID))
 	case !v.elevated && int64(len(page.Results)) >= min(*page.Count, int64(*query.Top)):
 		return page, nil
 	}
@@ -284,9 +285,6 @@ func (v *view) count(ctx context.Context, c *Client, filter Filter, call call) (
 	page, err := v.search(ctx, c, &SearchOptions{Filter: filter, IncludeTotalCount: true, Top: new(int)}, call)
 	if err != nil {
 		return 0, err
-	}
-	if page.Count == nil {
-		return 0, call.wrap(fmt.Errorf("%w: it has no count (request id %s)", models.ErrMalformedReply, page.RequestID))
 	}
 	return *page.Count, nil
 }
