@@ -73,26 +73,30 @@ func applied(r *models.IndexingResult) bool {
 
 // failures returns all actions that must not be taken for indexed: every result that is not a success, every action
 // without a result or with several, and every result of a key that was not sent. Results pair with actions by key, as
-// often as the key was sent. If keys is nil, the keys are unknown and only the number of results is checked.
+// often as the key was sent: more results of a key add no entries. If keys is nil, the keys are unknown.
 func failures(actions int, keys []string, results []models.IndexingResult) []models.IndexingResult {
-	var failed []models.IndexingResult
-	for i := range results {
-		if !applied(&results[i]) {
-			failed = append(failed, results[i])
-		}
-	}
 	if keys == nil {
-		for range actions - len(results) {
-			failed = append(failed, models.IndexingResult{ErrorMessage: noResult})
+		return failuresOfUnknown(actions, results)
+	}
+	var failed []models.IndexingResult
+	var sent map[string]int
+	listed := map[string]int{}
+	for i := range results {
+		if applied(&results[i]) {
+			continue
 		}
-		for _, r := range results[min(actions, len(results)):] {
-			failed = append(failed, models.IndexingResult{Key: r.Key, ErrorMessage: strangeResult})
+		key := results[i].Key
+		if sent == nil {
+			sent = numbers(keys)
 		}
-		return failed
+		if listed[key] < max(sent[key], 1) {
+			failed = append(failed, results[i])
+			listed[key]++
+		}
 	}
 	answered := make(map[string]int, len(results))
-	for _, r := range results {
-		answered[r.Key]++
+	for i := range results {
+		answered[results[i].Key]++
 	}
 	for _, key := range keys {
 		answered[key]--
@@ -100,14 +104,46 @@ func failures(actions int, keys []string, results []models.IndexingResult) []mod
 			failed = append(failed, models.IndexingResult{Key: key, ErrorMessage: noResult})
 		}
 	}
-	for _, r := range results {
-		if answered[r.Key] > 0 && applied(&r) && !slices.ContainsFunc(failed, func(f models.IndexingResult) bool { return f.Key == r.Key }) {
-			again := models.IndexingResult{Key: r.Key, ErrorMessage: strangeResult}
-			if slices.Contains(keys, r.Key) {
+	for i := range results {
+		if key := results[i].Key; answered[key] > 0 && listed[key] == 0 {
+			again := models.IndexingResult{Key: key, ErrorMessage: strangeResult}
+			if slices.Contains(keys, key) {
 				again.ErrorMessage = severalResults
 			}
-			failed, answered[r.Key] = append(failed, again), 0
+			failed, answered[key] = append(failed, again), 0
 		}
+	}
+	return failed
+}
+
+// numbers returns how often each key occurs.
+func numbers(keys []string) map[string]int {
+	n := make(map[string]int, len(keys))
+	for _, key := range keys {
+		n[key]++
+	}
+	return n
+}
+
+// failuresOfUnknown is failures for actions whose keys are unknown. If there are more results than actions, the first
+// are taken for those of the actions.
+func failuresOfUnknown(actions int, results []models.IndexingResult) (failed []models.IndexingResult) {
+	known, listed := map[string]bool{}, map[string]bool{}
+	for i, r := range results {
+		surplus := i >= actions
+		switch {
+		case surplus && listed[r.Key], !surplus && applied(&r):
+			known[r.Key] = true
+			continue
+		case applied(&r) && known[r.Key]:
+			r = models.IndexingResult{Key: r.Key, ErrorMessage: severalResults}
+		case applied(&r):
+			r = models.IndexingResult{Key: r.Key, ErrorMessage: strangeResult}
+		}
+		failed, listed[r.Key] = append(failed, r), true
+	}
+	for range actions - len(results) {
+		failed = append(failed, models.IndexingResult{ErrorMessage: noResult})
 	}
 	return failed
 }

@@ -1,7 +1,9 @@
 package search_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -165,7 +167,9 @@ func TestOddRepliesToABatchConfirmNothing(t *testing.T) {
 		list(`{"key":"1","statusCode":200}`, two):                                                      unclear(`key "1": 200`, "1"),
 		list(`{"key":"1","status":null,"statusCode":200}`, two):                                        unclear(`key "1": 200`, "1"),
 		list(one, one, two): unclear("several results for this document", "1"),
-		list(one, `{"key":"1","status":false,"errorMessage":"Document not found.","statusCode":404}`, two): unclear(`key "1": 404 Document not found.`, "1"),
+		list(one, `{"key":"1","status":false,"errorMessage":"Document not found.","statusCode":404}`, two):           unclear(`key "1": 404 Document not found.`, "1"),
+		list(`{"key":"1","status":false,"statusCode":409}`, `{"key":"1","status":false,"statusCode":409}`, two):      unclear(`key "1": 409`, "1"),
+		list(one, two, `{"key":"3","status":false,"statusCode":409}`, `{"key":"3","status":false,"statusCode":409}`): unclear(`key "3": 409`, "3"),
 		list(one, one): unclear("the reply says nothing about this document", "2", "1"),
 		list(one, two, `{"key":"3","status":true,"errorMessage":null,"statusCode":200}`): unclear(`key "3": the reply has a result for this document, which was not sent`, "3"),
 		list(one, two, "null"): unclear("1 of 2 documents", ""),
@@ -216,5 +220,40 @@ func TestDeleteMatchingNeedsACountInEveryReply(t *testing.T) {
 			require.ErrorIs(t, err, models.ErrMalformedReply, name)
 			require.ErrorContains(t, err, "it has no count", name)
 		})
+	}
+}
+
+// TestResultsOfUnknownKeysAreCountedOnce: the batch has one action, whose key is unknown to the client.
+func TestResultsOfUnknownKeysAreCountedOnce(t *testing.T) {
+	const (
+		good = `{"key":"%s","status":true,"errorMessage":null,"statusCode":200}`
+		bad  = `{"key":"%s","status":false,"errorMessage":"no","statusCode":400}`
+	)
+	for _, test := range []struct {
+		forms []string
+		want  []string
+	}{
+		{[]string{bad, bad}, []string{"a 400", "b 400"}},
+		{[]string{good, bad}, []string{"b 400"}},
+		{[]string{bad, good}, []string{"a 400", "b 0"}},
+		{[]string{good, good}, []string{"b 0"}},
+		{[]string{bad, bad, strings.Replace(bad, "%s", "a%.0s", 1), strings.Replace(good, "%s", "b%.0s", 1)}, []string{"a 400", "b 400"}},
+		{[]string{good, strings.Replace(good, "%s", "a%.0s", 1)}, []string{"a 0"}},
+		{[]string{good}, nil},
+		{nil, []string{" 0"}},
+	} {
+		var results []string
+		for i, form := range test.forms {
+			results = append(results, fmt.Sprintf(form, string(rune('a'+i))))
+		}
+		client := newClient(t, reply(http.StatusMultiStatus, `{"value":[`+strings.Join(results, ",")+`]}`))
+		_, err := search.UploadDocuments(t.Context(), client, []json.RawMessage{[]byte(`{"x":"1"}`)}, nil)
+		var failed []string
+		if e := (*search.IndexingError)(nil); errors.As(err, &e) {
+			for _, r := range e.Failed {
+				failed = append(failed, fmt.Sprintf("%s %d", r.Key, r.StatusCode))
+			}
+		}
+		assert.Equal(t, test.want, failed, "%v", results)
 	}
 }
