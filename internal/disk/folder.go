@@ -71,18 +71,30 @@ func Open(path string) (Folder, error) {
 // View is Open without making the directory: its first use fails if it does not exist.
 func View(path string) Folder { return directory{path: path} }
 
-func (d directory) names() fs.ReadDirFS {
+func (d directory) names(op func(fs.ReadDirFS) error) error {
 	if d.held != nil {
-		return d.held.root().FS().(fs.ReadDirFS)
+		return d.held.use(func(r *os.Root) error { return op(r.FS().(fs.ReadDirFS)) })
 	}
-	return os.DirFS(d.path).(fs.ReadDirFS)
+	return op(os.DirFS(d.path).(fs.ReadDirFS))
 }
 
 // Open implements fs.FS.
-func (d directory) Open(name string) (fs.File, error) { return d.names().Open(name) }
+func (d directory) Open(name string) (f fs.File, err error) {
+	err = d.names(func(names fs.ReadDirFS) error {
+		f, err = names.Open(name)
+		return err
+	})
+	return f, err
+}
 
 // ReadDir implements fs.ReadDirFS.
-func (d directory) ReadDir(name string) ([]fs.DirEntry, error) { return d.names().ReadDir(name) }
+func (d directory) ReadDir(name string) (entries []fs.DirEntry, err error) {
+	err = d.names(func(names fs.ReadDirFS) error {
+		entries, err = names.ReadDir(name)
+		return err
+	})
+	return entries, err
+}
 
 func (d directory) Create(name string) (Handle, error) {
 	f, err := d.open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
@@ -141,14 +153,14 @@ func (d directory) Reopen(name string, size int64) (Area, error) {
 
 func (d directory) Rename(from, to string) error {
 	if d.held != nil {
-		return d.held.root().Rename(from, to)
+		return d.held.use(func(r *os.Root) error { return r.Rename(from, to) })
 	}
 	return os.Rename(filepath.Join(d.path, from), filepath.Join(d.path, to))
 }
 
 func (d directory) Remove(name string) error {
 	if d.held != nil {
-		return d.held.root().Remove(name)
+		return d.held.use(func(r *os.Root) error { return r.Remove(name) })
 	}
 	return os.Remove(filepath.Join(d.path, name))
 }

@@ -16,7 +16,7 @@ type held struct {
 	path, lock string
 	follows    bool // creating a file in a removed directory locks the next one, if there is one, and creates it there
 
-	mu     sync.Mutex
+	mu     sync.RWMutex // read-locked while dir is in use
 	dir    *os.Root
 	unlock func() error
 	ended  bool
@@ -58,30 +58,43 @@ func (h *held) isNamed() error {
 	return nil
 }
 
-func (h *held) root() *os.Root {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.dir
+// use calls op with the directory, which is not closed meanwhile.
+func (h *held) use(op func(*os.Root) error) error {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return op(h.dir)
 }
 
 // open opens a file of the directory.
 func (h *held) open(name string, flag int) (*os.File, error) {
-	f, err := h.root().OpenFile(name, flag, fileMode)
+	var dir *os.Root
+	var f *os.File
+	try := func(d *os.Root) (err error) {
+		dir = d
+		f, err = d.OpenFile(name, flag, fileMode)
+		return err
+	}
+	err := h.use(try)
 	if flag&os.O_CREATE == 0 || !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
-	if err := h.follow(); err != nil {
+	if err := h.follow(dir); err != nil {
 		return nil, &os.PathError{Op: "create", Path: filepath.Join(h.path, name), Err: err}
 	}
-	return h.root().OpenFile(name, flag, fileMode)
+	err = h.use(try)
+	return f, err
 }
 
-// follow locks the directory that the path names now, instead of the removed one.
-func (h *held) follow() error {
+// follow locks the directory that the path names now, instead of the removed one. If another goroutine has done so
+// meanwhile, it does nothing: a second lock would meet the first.
+func (h *held) follow(removed *os.Root) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.follows || h.ended {
 		return errNoFolder
+	}
+	if h.dir != removed {
+		return nil
 	}
 	next, err := hold(h.path, h.lock)
 	if errors.Is(err, fs.ErrNotExist) {
