@@ -108,19 +108,23 @@ func TestTheRecordsThatAreMissingAreCounted(t *testing.T) {
 }
 
 func TestAQueueWhoseLogFilesAreAllGoneIsNotANewOne(t *testing.T) {
-	files, _, _ := livedIn(t, 2)
+	files, keys, end := livedIn(t, 2)
 	for _, empty := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			d := diskOf(map[string]string{markName: files[markName]})
+			message, lost := "all log files are missing; the last one was "+segmentName(2), RepairReport{Missing: []string{segmentName(2)}, Broken: 1}
 			if empty {
 				d.Put(segmentName(2), "")
+				message = segmentName(2) + " at byte 0: the log ends here"
+				lost = RepairReport{Damaged: []string{damagedName(2)}, Dropped: int64(end.offset), Broken: 1}
 			}
 			_, err := openDisk(d, nil)
 			require.ErrorAs(t, err, new(*CorruptError))
-			require.ErrorContains(t, err, "all log files are missing; the last one was "+segmentName(2))
+			require.ErrorContains(t, err, message)
+			require.ErrorContains(t, err, fmt.Sprintf("%d appended records are missing", keys))
 			report, err := repair(d, Options{SegmentBytes: minSegment})
 			require.NoError(t, err)
-			require.Equal(t, RepairReport{Missing: []string{segmentName(2)}, Broken: 1}, report)
+			require.Equal(t, lost, report)
 			q := mustOpen(t, d, nil)
 			require.Empty(t, contents(t, q))
 			require.NoError(t, q.Close())
@@ -178,7 +182,13 @@ func TestAMarkThatCannotBeWrittenStopsNothing(t *testing.T) {
 
 // A Repair that crashes at any operation of the disk is done again, also if a whole segment is missing at the end.
 func TestARepairOfAMissingEndThatCrashesAnywhereIsDoneAgain(t *testing.T) {
-	files, _, end := livedIn(t, 3)
+	for _, segments := range []uint32{1, 3} {
+		files, _, end := livedIn(t, segments)
+		crashRepairs(t, files, end)
+	}
+}
+
+func crashRepairs(t *testing.T, files map[string]string, end position) {
 	for name, damage := range damages(end) {
 		left := diskOf(files).Files()
 		delete(left, segmentName(end.segment+1))

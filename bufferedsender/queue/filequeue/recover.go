@@ -83,29 +83,25 @@ func (r *recovery) run() error {
 // crash cannot do that, but a bad copy, a disk that lies about syncs, or an incomplete restore can. While salvaging it
 // counts what is missing instead.
 func (r *recovery) short() error {
-	at := r.marked()
-	switch s, gone := r.salvage, len(r.numbers) == 0; {
-	case !r.end.before(at):
+	at, end := r.marked(), r.end
+	if !end.before(at) {
 		return nil
-	case s != nil && gone:
-		s.Broken++
-		s.Missing = append(s.Missing, segmentName(at.segment))
-		return nil
-	case s != nil:
-		s.Broken++
-		if at.segment == r.end.segment {
-			s.Dropped += int64(at.offset - r.end.offset)
-		}
-		for n := r.end.segment + 1; n <= at.segment; n++ {
-			s.Missing = append(s.Missing, segmentName(n))
-		}
-		r.damaged(r.end.segment)
-		return nil
-	case gone:
-		return &CorruptError{Reason: fmt.Sprintf("all log files are missing; the last one was %s", segmentName(at.segment))}
 	}
-	lost := r.noted.Count - min(r.noted.Count, r.book.Globals().Seq)
-	return &CorruptError{Segment: r.end.segment, Offset: int64(r.end.offset), Reason: fmt.Sprintf(
+	if r.salvage != nil {
+		return r.giveUp(at)
+	}
+	lost := r.noted.Count
+	if r.book != nil {
+		lost -= min(lost, r.book.Globals().Seq)
+	}
+	if len(r.numbers) == 0 {
+		if !slices.Contains(r.empty, segmentName(at.segment)) {
+			return &CorruptError{Reason: fmt.Sprintf(
+				"all log files are missing; the last one was %s; %d appended records are missing", segmentName(at.segment), lost)}
+		}
+		end.segment = at.segment
+	}
+	return &CorruptError{Segment: end.segment, Offset: int64(end.offset), Reason: fmt.Sprintf(
 		"the log ends here, but was synced up to %s byte %d; %d appended records are missing", segmentName(at.segment), at.offset, lost)}
 }
 
@@ -172,6 +168,9 @@ func (r *recovery) list() error {
 	}
 	if len(r.empty) > 0 {
 		r.numbers = r.numbers[:len(r.numbers)-1]
+	}
+	if r.salvage != nil && r.id == (queue.ID{}) {
+		r.id = r.noted.Of
 	}
 	r.first = first
 	for len(r.numbers) > 0 && slices.Contains(r.numbers, first) && r.numbers[0] < first {
@@ -251,10 +250,15 @@ func (r *recovery) segment(i int, prev int64) (end int64, done bool, err error) 
 	}
 	seed := seedOf(r.id, n)
 	end = headerSize
+	if _, ok, err := decodeHeader(r.data); err == nil && !ok {
+		end = 0 // skip counts it
+	}
 	for {
 		f, ok := parse(r.data, n, end, seed)
 		if !ok && r.salvage != nil {
-			f, ok = r.skip(n, end, seed)
+			if f, ok, err = r.skip(n, end, seed); err != nil {
+				return 0, false, err
+			}
 		}
 		if !ok {
 			break

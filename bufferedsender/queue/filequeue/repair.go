@@ -1,6 +1,7 @@
 package filequeue
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ type RepairReport struct {
 	Damaged []string
 	// Missing are log files that were missing.
 	Missing []string
-	// Dropped is the number of unreadable bytes, Broken the number of unreadable places.
+	// Dropped is the number of unreadable bytes, Broken the number of unreadable places, including each missing file.
 	Dropped int64
 	Broken  int
 	// Frames is the number of operations read, and Keys the number of keys in the queue after them. Records appended by
@@ -67,6 +68,11 @@ func repair(dir disk.Folder, options Options) (report RepairReport, err error) {
 	if err := r.run(); err != nil {
 		return report, err
 	}
+	for _, name := range report.Damaged {
+		if err := keep(dir, name); err != nil {
+			return report, err
+		}
+	}
 	if err := removeEmpty(dir, r.empty); err != nil {
 		return report, err
 	}
@@ -105,20 +111,61 @@ func removeEmpty(dir disk.Folder, names []string) error {
 	return nil
 }
 
-// skip finds the next readable frame, and counts the bytes before it as dropped. Zeros at the end of a segment are not
-// damage.
-func (r *recovery) skip(n uint32, at int64, seed uint32) (frame, bool) {
-	rest := r.data[min(at, int64(len(r.data))):]
-	f, ok := nextFrame(r.data, n, at, seed)
-	if ok {
-		rest = rest[:int64(f.at.offset)-at]
-	} else if allZero(rest) {
-		return f, false
+// skip finds the next readable frame, and counts the bytes before it as dropped. Behind the last frame of a segment
+// these are the bytes up to where it was written.
+func (r *recovery) skip(n uint32, at int64, seed uint32) (f frame, ok bool, err error) {
+	f, ok = nextFrame(r.data, n, at, seed)
+	to := int64(f.at.offset)
+	if !ok {
+		if to, err = r.written(n); err != nil {
+			return f, false, err
+		}
+		to = max(to, int64(len(bytes.TrimRight(r.data, "\x00"))))
 	}
-	r.salvage.Broken++
-	r.salvage.Dropped += int64(len(rest))
-	r.damaged(n)
-	return f, ok
+	if to > at {
+		r.salvage.Broken++
+		r.salvage.Dropped += to - at
+		r.damaged(n)
+	}
+	return f, ok, nil
+}
+
+// written returns up to where a segment is known to have had frames: by the link behind it, or by the mark.
+func (r *recovery) written(n uint32) (int64, error) {
+	if slices.Contains(r.numbers, n+1) {
+		if to, ok, err := r.link(n + 1); err != nil || ok {
+			return to, err
+		}
+	}
+	switch at := r.marked(); {
+	case n == at.segment:
+		return int64(at.offset), nil
+	case n < at.segment:
+		return headerSize + frameHeader + 8, nil // its own link
+	}
+	return 0, nil
+}
+
+// giveUp counts the segments up to the mark that are missing, or empty without a header. skip has counted the others.
+func (r *recovery) giveUp(mark position) error {
+	from := mark.segment // without a log it is unknown where that began
+	if len(r.numbers) > 0 {
+		from = r.numbers[len(r.numbers)-1] + 1
+	}
+	for n := from; n <= mark.segment; n++ {
+		r.salvage.Broken++
+		if !slices.Contains(r.empty, segmentName(n)) {
+			r.salvage.Missing = append(r.salvage.Missing, segmentName(n))
+			continue
+		}
+		to, err := r.written(n)
+		if err != nil {
+			return err
+		}
+		r.salvage.Dropped += to
+		r.damaged(n)
+	}
+	return nil
 }
 
 // salvaged counts a frame as read, or as broken if it could not be replayed.
@@ -158,11 +205,6 @@ type rewrite struct {
 }
 
 func (w *rewrite) run() (err error) {
-	for _, name := range w.report.Damaged {
-		if err := w.keep(name); err != nil {
-			return err
-		}
-	}
 	clock := newClock(w.r.last)
 	w.now = clock.now()
 	w.q = &Queue{book: w.r.book, adders: w.r.adders}
@@ -196,38 +238,42 @@ func repairName(n uint32) string {
 }
 
 // keep copies a damaged segment.
-func (w *rewrite) keep(name string) error {
-	from, err := w.dir.Open(segmentPrefix + strings.TrimPrefix(name, damagedPrefix))
+func keep(dir disk.Folder, name string) error {
+	from, err := dir.Open(segmentPrefix + strings.TrimPrefix(name, damagedPrefix))
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	if old, err := w.dir.Open(name); err == nil { // left by an interrupted Repair
-		if err := errors.Join(old.Close(), w.dir.Remove(name)); err != nil {
+	if old, err := dir.Open(name); err == nil { // left by an interrupted Repair
+		if err := errors.Join(old.Close(), dir.Remove(name)); err != nil {
 			return err
 		}
 	}
-	to, err := w.dir.Create(name)
+	to, err := dir.Create(name)
 	if err != nil {
 		return err
 	}
 	if _, err = io.Copy(to, from); err == nil {
 		err = to.Sync()
 	}
-	return errors.Join(err, to.Close(), w.dir.SyncNames())
+	return errors.Join(err, to.Close(), dir.SyncNames())
 }
 
 // openOld opens the old segments; missing ones stay empty.
 func (w *rewrite) openOld() error {
 	l := &w.q.log
-	for n := w.r.first; n > 0 && n < w.r.numbers[0]; n++ {
+	missing := func(n uint32) {
+		w.report.Broken++
 		w.report.Missing = append(w.report.Missing, segmentName(n))
+	}
+	for n := w.r.first; n > 0 && n < w.r.numbers[0]; n++ {
+		missing(n)
 	}
 	for i, n := range w.r.numbers {
 		for i > 0 && l.segments[len(l.segments)-1].number+1 < n {
-			missing := l.segments[len(l.segments)-1].number + 1
-			l.segments = append(l.segments, &segment{number: missing, area: viewed{}})
-			w.report.Missing = append(w.report.Missing, segmentName(missing))
+			gap := l.segments[len(l.segments)-1].number + 1
+			l.segments = append(l.segments, &segment{number: gap, area: viewed{}})
+			missing(gap)
 		}
 		area, err := view(w.dir, segmentName(n))
 		if err != nil {
@@ -235,6 +281,7 @@ func (w *rewrite) openOld() error {
 		}
 		l.segments = append(l.segments, &segment{number: n, area: area})
 	}
+	slices.Sort(w.report.Missing)
 	return nil
 }
 
