@@ -109,14 +109,17 @@ func TestTheRecordsThatAreMissingAreCounted(t *testing.T) {
 
 func TestAQueueWhoseLogFilesAreAllGoneIsNotANewOne(t *testing.T) {
 	files, keys, end := livedIn(t, 2)
-	for _, empty := range []bool{false, true} {
+	for empty := range uint32(3) {
 		synctest.Test(t, func(t *testing.T) {
 			d := diskOf(map[string]string{markName: files[markName]})
 			message, lost := "all log files are missing; the last one was "+segmentName(2), RepairReport{Missing: []string{segmentName(2)}, Broken: 1}
-			if empty {
-				d.Put(segmentName(2), "")
-				message = segmentName(2) + " at byte 0: the log ends here"
-				lost = RepairReport{Damaged: []string{damagedName(2)}, Dropped: int64(end.offset), Broken: 1}
+			if empty > 0 {
+				d.Put(segmentName(empty), "")
+				message = segmentName(empty) + " at byte 0: the log ends here"
+				lost = RepairReport{Damaged: []string{damagedName(empty)}, Dropped: int64(end.offset), Broken: 1}
+			}
+			if empty == 1 {
+				lost.Missing, lost.Dropped, lost.Broken = []string{segmentName(2)}, headerSize+frameHeader+8, 2
 			}
 			_, err := openDisk(d, nil)
 			require.ErrorAs(t, err, new(*CorruptError))

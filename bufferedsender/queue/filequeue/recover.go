@@ -95,11 +95,12 @@ func (r *recovery) short() error {
 		lost -= min(lost, r.book.Globals().Seq)
 	}
 	if len(r.numbers) == 0 {
-		if !slices.Contains(r.empty, segmentName(at.segment)) {
+		n, ok := r.emptied(at)
+		if !ok {
 			return &CorruptError{Reason: fmt.Sprintf(
 				"all log files are missing; the last one was %s; %d appended records are missing", segmentName(at.segment), lost)}
 		}
-		end.segment = at.segment
+		end.segment = n
 	}
 	return &CorruptError{Segment: end.segment, Offset: int64(end.offset), Reason: fmt.Sprintf(
 		"the log ends here, but was synced up to %s byte %d; %d appended records are missing", segmentName(at.segment), at.offset, lost)}

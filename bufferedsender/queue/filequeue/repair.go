@@ -149,6 +149,9 @@ func (r *recovery) written(n uint32) (int64, error) {
 // giveUp counts the segments up to the mark that are missing, or empty without a header. skip has counted the others.
 func (r *recovery) giveUp(mark position) error {
 	from := mark.segment // without a log it is unknown where that began
+	if n, ok := r.emptied(mark); ok {
+		from = n
+	}
 	if len(r.numbers) > 0 {
 		from = r.numbers[len(r.numbers)-1] + 1
 	}
@@ -166,6 +169,15 @@ func (r *recovery) giveUp(mark position) error {
 		r.damaged(n)
 	}
 	return nil
+}
+
+// emptied returns the one segment of a log up to its mark, if its file has no header.
+func (r *recovery) emptied(mark position) (n uint32, ok bool) {
+	if len(r.numbers) > 0 || len(r.empty) == 0 {
+		return 0, false
+	}
+	n, ok = segmentNumber(r.empty[0])
+	return n, ok && n <= mark.segment
 }
 
 // salvaged counts a frame as read, or as broken if it could not be replayed.
