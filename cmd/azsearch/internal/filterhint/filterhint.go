@@ -11,7 +11,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Of returns advice on a filter for an index with these fields, "" if there is none.
+// Of returns advice on a filter for an index with these fields, "" if there is none. Without fields, because the
+// definition cannot be read, there is advice on signs only.
 func Of(filter string, fields []models.SearchField) string {
 	open, plain := masked(filter)
 	switch {
@@ -20,13 +21,19 @@ func Of(filter string, fields []models.SearchField) string {
 	case strings.ContainsAny(plain, "\"`“”‘’"):
 		return `text stands in straight single quotes: -filter "country eq 'IT'"`
 	}
+	byPath := map[string]*models.SearchField{}
+	paths("", fields, byPath)
+	if hint := oneOf(filter, plain, byPath); hint != "" {
+		return hint
+	}
 	for _, x := range instead {
 		if found := x.wrong.FindString(plain); found != "" {
 			return fmt.Sprintf("write %s instead of %s", x.right, strings.TrimSpace(found))
 		}
 	}
-	byPath := map[string]*models.SearchField{}
-	paths("", fields, byPath)
+	if len(fields) == 0 {
+		return ""
+	}
 	return words(filter, plain, byPath)
 }
 
@@ -62,7 +69,6 @@ var instead = []struct {
 	{regexp.MustCompile(`!`), "not"},
 	{regexp.MustCompile(`(?i:\bis\s+not\s+null\b)`), "ne null"},
 	{regexp.MustCompile(`(?i:\bis\s+null\b)`), "eq null"},
-	{regexp.MustCompile(`(?i:\s(not\s+)?in\s*\()`), "search.in(FIELD, 'a,b')"},
 	{regexp.MustCompile(`(?i:\slike\s)`), "search.ismatch('TEXT*', 'FIELD')"},
 	{regexp.MustCompile(`(?i:\b(startswith|endswith|contains|substringof)\s*\()`), "search.ismatch('TEXT*', 'FIELD')"},
 	{regexp.MustCompile(`\b(EQ|Eq)\b`), "eq"},
@@ -72,6 +78,60 @@ var instead = []struct {
 	{regexp.MustCompile(`\b(NULL|Null)\b`), "null"},
 	{regexp.MustCompile(`\b(TRUE|True)\b`), "true"},
 	{regexp.MustCompile(`\b(FALSE|False)\b`), "false"},
+}
+
+var in = regexp.MustCompile(`(?i)([\pL_][\pL\pN_./]*)?\s+((not\s+)?in\s*\()([^()]*)`)
+
+// oneOf returns advice on the IN of SQL. search.in is for text only.
+func oneOf(filter, plain string, fields map[string]*models.SearchField) string {
+	at := in.FindStringSubmatchIndex(plain)
+	if at == nil {
+		return ""
+	}
+	name, not, list := "", at[6] >= 0, filter[at[8]:at[9]]
+	if at[2] >= 0 {
+		name = plain[at[2]:at[3]]
+	}
+	var t models.DataType
+	if f := fields[name]; f != nil {
+		t = f.Type
+	}
+	right := "search.in(FIELD, 'a,b')"
+	switch {
+	case strings.HasPrefix(string(t), "Collection("):
+		right = name + "/any(x: search.in(x, 'a,b'))"
+		if t != "Collection(Edm.String)" {
+			right = name + "/any(x: x eq VALUE or x eq VALUE)"
+		}
+	case name == "", t == models.DataTypeString, t == "" && !number.MatchString(strings.TrimSpace(list)):
+	default:
+		right = either(name, strings.Split(list, ","), not)
+		if before, after := plain[:at[0]], strings.TrimSpace(plain[at[1]:]); strings.TrimSpace(before) != "" || after != "" && after != ")" {
+			right = "(" + right + ")"
+		}
+		not = false
+	}
+	if not {
+		right = "not " + right
+	}
+	return fmt.Sprintf("write %s instead of %s", right, plain[at[4]:at[5]])
+}
+
+// either compares a field with the first of some values that need no quotes.
+func either(name string, values []string, not bool) string {
+	operator, join := " eq ", " or "
+	if not {
+		operator, join = " ne ", " and "
+	}
+	const shown = 3
+	var parts []string
+	for _, v := range values[:min(len(values), shown)] {
+		parts = append(parts, name+operator+strings.Trim(v, " '"))
+	}
+	if len(values) > shown {
+		parts = append(parts, "…")
+	}
+	return strings.Join(parts, join)
 }
 
 // paths collects the fields by their paths, such as address/city.

@@ -30,7 +30,14 @@ func TestHintSaysWhatToWriteInstead(t *testing.T) {
 		"stars eq 3 && open eq true":         "write and instead of &&",
 		"stars eq 3 AND open eq true":        "write and instead of AND",
 		"country is null":                    "write eq null instead of is null",
-		"stars in (3,4)":                     "write search.in(FIELD, 'a,b') instead of in (",
+		"stars IN (4,5)":                     "write stars eq 4 or stars eq 5 instead of IN (",
+		"stars in ('4', '5')":                "write stars eq 4 or stars eq 5 instead of in (",
+		"not open and stars in (1,2,3,4)":    "write (stars eq 1 or stars eq 2 or stars eq 3 or …) instead of in (",
+		"stars NOT IN (4,5)":                 "write stars ne 4 and stars ne 5 instead of NOT IN (",
+		"country in ('a','b')":               "write search.in(FIELD, 'a,b') instead of in (",
+		"country not in ('a','b')":           "write not search.in(FIELD, 'a,b') instead of not in (",
+		"tags in ('a','b')":                  "write tags/any(x: search.in(x, 'a,b')) instead of in (",
+		"tolower(country) in ('a','b')":      "write search.in(FIELD, 'a,b') instead of in (",
 		"country like 'X%'":                  "write search.ismatch('TEXT*', 'FIELD') instead of like",
 		"startswith(country, 'X')":           "write search.ismatch('TEXT*', 'FIELD') instead of startswith(",
 		"open eq True":                       "write true instead of True",
@@ -56,5 +63,17 @@ func TestHintSaysWhatToWriteInstead(t *testing.T) {
 		"))((":                                                                   "",
 	} {
 		assert.Equal(t, hint, Of(filter, fields), filter)
+	}
+}
+
+// A query key may read no definition.
+func TestHintWithoutFieldsIsOfSignsOnly(t *testing.T) {
+	for filter, hint := range map[string]string{
+		"stars eq 4": "", "stars eq": "", "country eq XX": "",
+		"stars = 4":        "write eq instead of =",
+		"stars in (4, 5)":  "write stars eq 4 or stars eq 5 instead of in (",
+		"country in ('a')": "write search.in(FIELD, 'a,b') instead of in (",
+	} {
+		assert.Equal(t, hint, Of(filter, nil), filter)
 	}
 }
