@@ -45,6 +45,48 @@ func TestResumeContinuesWithTheFileOfRejectsOfItsState(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(s.dir, "rejects.jsonl"))
 }
 
+// The first run leaves a checkpoint before the last keys, which a later one must not read again.
+func TestFinishedLoadOfADatabaseReadsNothingAgain(t *testing.T) {
+	url := databases["SQLite"](t)
+	place, err := database.Parse(url)
+	require.NoError(t, err)
+	db, err := place.Open(t.Context())
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, db.Close()) }()
+	exec := func(statement string) {
+		t.Helper()
+		_, err := db.Exec(statement)
+		require.NoError(t, err)
+	}
+	exec("CREATE TABLE hotels (id TEXT, name TEXT)")
+	exec("INSERT INTO hotels WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9) SELECT 'k' || i, 'x' FROM n")
+	exec("INSERT INTO hotels VALUES (NULL, 'a'), (NULL, 'b'), (NULL, 'c'), (NULL, 'd'), (NULL, 'e')")
+	e := startEmulator(t, "-quiet")
+	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
+	s := newSession(t, e.url, nil)
+	args := []string{"load", "-index", "hotels", "-resume", "state", "-json", "-quiet", "-query", "SELECT * FROM hotels", url}
+	got := s.run(args...)
+	require.Equal(t, 1, got.code, got.stderr)
+	require.EqualValues(t, 10, e.count(t))
+	rejected := s.file("rejects.jsonl")
+	require.Equal(t, 5, strings.Count(rejected, "\n"))
+
+	exec("INSERT INTO hotels VALUES ('z1', 'new'), ('z2', 'new')")
+	for range 2 {
+		got = s.run(args...)
+		assert.Equal(t, 1, got.code, "rejected records are still not in the index")
+		assert.Contains(t, got.stdout, `"records":0,"completed":0,"rejected":5`)
+		assert.Contains(t, got.stdout, `"done":true`)
+		assert.Contains(t, got.stderr, "not in the index: 5 of 5 records")
+		assert.EqualValues(t, 10, e.count(t))
+		assert.Equal(t, rejected, s.file("rejects.jsonl"), "each reject is there once")
+	}
+	assert.Contains(t, s.run("load", "-index", "hotels", "-resume", "state", "-query", "SELECT * FROM hotels", url).stderr, "to load it again, or rows added since, remove its file\n")
+	require.NoError(t, os.Remove(filepath.Join(s.dir, "state")))
+	require.Equal(t, 1, s.run(append([]string{"load", "-rejects", "more.jsonl"}, args[1:]...)...).code)
+	assert.EqualValues(t, 12, e.count(t))
+}
+
 // TestLoadOfADatabaseThatIsKilledLeavesNoGap kills a load of rows that are in no order, with numbers as keys, some of
 // them of two rows and some NULL.
 func TestLoadOfADatabaseThatIsKilledLeavesNoGap(t *testing.T) {

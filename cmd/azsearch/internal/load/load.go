@@ -225,8 +225,12 @@ func (r *run) begin(b *source.Block, jobs, order chan *job) bool {
 	return true
 }
 
-// read calls yield with each block of all files, starting at r.first.
+// read calls yield with each block of all files, starting at r.first. After a run that was done it reads nothing:
+// r.first is then before the last key of a query, because later rows may have that key, too.
 func (r *run) read(yield func(*source.Block) bool) error {
+	if r.done {
+		return nil
+	}
 	for i := r.first.File; i < len(r.Files); i++ {
 		more, err := r.readFile(i, yield)
 		if err != nil {
