@@ -121,6 +121,9 @@ func (r *Restore) rename() error {
 	case r.manifest.Find(indexes[0].Name) == nil:
 		return nil // check says it
 	}
+	if _, err := r.Service.Client(r.As); err != nil { // the name is not valid
+		return fmt.Errorf("-as: %w", err)
+	}
 	var set definitions.Set
 	for _, d := range r.set {
 		switch d.Kind {
@@ -157,6 +160,9 @@ func mustJSON(v any) []byte {
 func (r *Restore) check(ctx context.Context) error {
 	live, err := definitions.Read(ctx, r.Service)
 	if err != nil {
+		return err
+	}
+	if err := r.taken(live); err != nil {
 		return err
 	}
 	var errs []error
@@ -205,6 +211,23 @@ func (r *Restore) check(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// taken returns an error for names of indexes that are aliases in the service, and the reverse. Overwriting does not
+// help, because the service keeps one space of names for both.
+func (r *Restore) taken(live definitions.Set) error {
+	var errs []error
+	for _, d := range r.set.Of(definitions.Indexes) {
+		if live.Find(definitions.Aliases, d.Name) != nil {
+			errs = append(errs, fmt.Errorf("%q is the name of an alias, so no index can have it; choose another name with -as", d.Name))
+		}
+	}
+	for _, d := range r.set.Of(definitions.Aliases) {
+		if live.Find(definitions.Indexes, d.Name) != nil {
+			errs = append(errs, fmt.Errorf("%q is the name of an index, so no alias can have it", d.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Run restores definitions and documents, and compares the indexes with the backup.
 func (r *Restore) Run(ctx context.Context) (err error) {
 	defer func() {
@@ -218,6 +241,9 @@ func (r *Restore) Run(ctx context.Context) (err error) {
 	}
 	first := []*definitions.Kind{definitions.SynonymMaps, definitions.Indexes}
 	if err := r.create(ctx, first...); err != nil { // R2
+		if !r.state.Resumed { // without documents there is nothing to continue, so another restore may begin
+			err = errors.Join(err, r.state.Remove())
+		}
 		return err
 	}
 	for _, d := range r.set.Of(definitions.Indexes) {

@@ -108,6 +108,55 @@ func TestRestoreUnderAnotherName(t *testing.T) {
 	assert.Contains(t, string(live.Find(definitions.Aliases, "inns").JSON), `"hotels"`)
 }
 
+// An index and an alias share their names, and -overwrite cannot change that.
+func TestRestoreOntoANameOfTheOtherKindChangesNothing(t *testing.T) {
+	from, to := newService(t), &said{}
+	from.fill("hotels", keyed, 3)
+	require.NoError(t, definitions.Aliases.Create(t.Context(), from.Service, json.RawMessage(`{"name":"current","indexes":["hotels"]}`)))
+	dir := t.TempDir()
+	run(t, from.options(dir, to))
+	for _, overwrite := range []bool{false, true} {
+		o := from.restoring(dir, to)
+		o.Patterns, o.As, o.Overwrite = []string{"hotels"}, "current", overwrite
+		err := restore(t, o)
+		require.ErrorContains(t, err, `"current" is the name of an alias, so no index can have it; choose another name with -as`)
+		assert.NotContains(t, err.Error(), "-overwrite")
+		assert.Equal(t, exit.Usage, exit.Code(err))
+		assert.NoFileExists(t, filepath.Join(dir, restoreName))
+	}
+	o := from.restoring(dir, to)
+	o.Patterns, o.As = []string{"hotels"}, "Now"
+	err := restore(t, o)
+	require.ErrorContains(t, err, `"Now"`)
+	assert.Equal(t, exit.Usage, exit.Code(err))
+
+	target := newService(t)
+	target.fill("current", keyed, 0)
+	err = restore(t, target.restoring(dir, to))
+	require.ErrorContains(t, err, `"current" is the name of an index, so no alias can have it`)
+	assert.Equal(t, exit.Usage, exit.Code(err))
+}
+
+// The service refuses the index, for example because of its quota.
+func TestRestoreThatCreatedNothingDoesNotBlockAnother(t *testing.T) {
+	from, to := newService(t), &said{}
+	from.fill("hotels", keyed, 3)
+	dir := t.TempDir()
+	run(t, from.options(dir, to))
+	o := from.restoring(dir, to)
+	o.As = "first"
+	r, err := BeginRestore(t.Context(), o)
+	require.NoError(t, err)
+	require.NoError(t, definitions.Aliases.Create(t.Context(), from.Service, json.RawMessage(`{"name":"first","indexes":["hotels"]}`)))
+	err = r.Run(t.Context())
+	require.Error(t, err)
+	assert.Equal(t, exit.Service, exit.Code(err))
+	assert.NoFileExists(t, filepath.Join(dir, restoreName))
+	o.As = "second"
+	require.NoError(t, restore(t, o))
+	assert.Len(t, from.Documents("second"), 3)
+}
+
 func TestRestoreWritesOverNothingUnlessTold(t *testing.T) {
 	s, to := newService(t), &said{}
 	s.fill("hotels", keyed, 25)
@@ -126,7 +175,6 @@ func TestRestoreWritesOverNothingUnlessTold(t *testing.T) {
 	o.Overwrite = true
 	require.Error(t, restore(t, o), "the service does not remove a field")
 	require.NoError(t, s.DeleteIndex(t.Context(), "hotels", nil))
-	require.NoError(t, os.Remove(filepath.Join(dir, restoreName)))
 	require.NoError(t, restore(t, s.restoring(dir, to)))
 	s.upload("hotels", 3, 4, "Changed")
 	require.NoError(t, restore(t, o), "the changed document is restored")
