@@ -100,7 +100,7 @@ func validateIndexName(name string) error {
 	}
 	var broken []string
 	if len(name) < 2 || len(name) > 128 {
-		broken = append(broken, fmt.Sprintf("is %d characters long, not 2 to 128", len(name)))
+		broken = append(broken, fmt.Sprintf("is not 2 to 128 characters long, but %d", len(name)))
 	}
 	if strings.ContainsFunc(name, func(r rune) bool { return !indexNameRune(r) }) {
 		broken = append(broken, "has characters other than lower-case letters, digits, dashes and underscores")

@@ -83,8 +83,8 @@ func TestIndexNames(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"":                       "is empty",
-		"a":                      "is 1 characters long",
-		strings.Repeat("x", 129): "is 129 characters long, not 2 to 128",
+		"a":                      "is not 2 to 128 characters long, but 1",
+		strings.Repeat("x", 129): "is not 2 to 128 characters long, but 129",
 		"Hotels":                 "characters other than",
 		"hôtels":                 "characters other than",
 		"a b":                    "characters other than",

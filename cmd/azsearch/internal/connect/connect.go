@@ -87,6 +87,9 @@ func Open(c *cli.Command) (*Service, error) {
 // GetIndex hides that of search.IndexClient. Of an alias it returns the definition of its index, and says so in a line
 // on stderr, because commands then use the index itself: an alias may be moved while they run.
 func (s *Service) GetIndex(ctx context.Context, name string, opts *search.GetIndexOptions) (models.SearchIndex, error) {
+	if err := s.valid(name); err != nil {
+		return models.SearchIndex{}, err
+	}
 	index, err := s.IndexClient.GetIndex(ctx, name, opts)
 	if of := s.aliased(ctx, name, err); of != "" {
 		return s.IndexClient.GetIndex(ctx, of, opts)
@@ -96,12 +99,26 @@ func (s *Service) GetIndex(ctx context.Context, name string, opts *search.GetInd
 
 // GetIndexStatistics hides that of search.IndexClient, which knows no aliases.
 func (s *Service) GetIndexStatistics(ctx context.Context, name string, opts *search.GetIndexStatisticsOptions) (models.IndexStatistics, error) {
+	if err := s.valid(name); err != nil {
+		return models.IndexStatistics{}, err
+	}
 	stats, err := s.IndexClient.GetIndexStatistics(ctx, name, opts)
 	if of := s.aliased(ctx, name, err); of != "" {
 		return s.IndexClient.GetIndexStatistics(ctx, of, opts)
 	}
 	return stats, err
 }
+
+// valid returns a nameError if no index can have the name.
+func (s *Service) valid(name string) error {
+	if _, err := s.Client(name); err != nil {
+		return &nameError{err}
+	}
+	return nil
+}
+
+// nameError is the error of a name with which no request is sent, so it is a mistake of usage.
+type nameError struct{ error }
 
 // aliased returns the name of the index of an alias, if err says that no index has the name of the alias.
 func (s *Service) aliased(ctx context.Context, name string, err error) string {
@@ -208,14 +225,18 @@ func (s *Service) Close() error {
 	return s.emulator.Close()
 }
 
-// Failed adds the exit code Service to an error of a request, and advice for the user. It returns nil for nil.
+// Failed adds the exit code Service to an error of a request, and advice for the user; Usage if the name of the index
+// was refused before. It returns nil for nil.
 func Failed(err error) error {
 	var said *search.Error
 	var signIn *azidentity.AuthenticationFailedError
 	var unreachable net.Error
+	var name *nameError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &name):
+		return exit.With(exit.Usage, err)
 	case errors.As(err, &said) && (said.StatusCode == http.StatusUnauthorized || said.StatusCode == http.StatusForbidden):
 		err = fmt.Errorf("%w; set %s to an admin key, or assign a role of the service to the identity", err, variables)
 	case errors.As(err, &said): // the texts name Go functions, not commands

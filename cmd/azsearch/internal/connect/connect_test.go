@@ -23,9 +23,16 @@ func TestEmulatorIsAService(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.CreateIndex(t.Context(), models.SearchIndex{Name: "hotels", Fields: []models.SearchField{{Name: "id", Type: models.DataTypeString, Key: new(true)}}}, nil)
 	require.NoError(t, err)
-	_, err = s.GetIndex(t.Context(), "b", nil)
-	assert.Equal(t, exit.Service, exit.Code(Failed(err)))
+	for _, name := range []string{"b", "Hotels"} { // nothing is sent
+		_, err = s.GetIndex(t.Context(), name, nil)
+		require.Error(t, err)
+		assert.Equal(t, exit.Usage, exit.Code(Failed(err)))
+		_, err = s.GetIndexStatistics(t.Context(), name, nil)
+		require.Error(t, err)
+		assert.Equal(t, exit.Usage, exit.Code(Failed(fmt.Errorf("reading: %w", err))))
+	}
 	_, err = s.GetIndex(t.Context(), "none", nil)
+	assert.Equal(t, exit.Service, exit.Code(Failed(err)))
 	assert.ErrorContains(t, Failed(err), "azsearch load -create")
 	assert.ErrorContains(t, Failed(fmt.Errorf("reading: %w", err)), "azsearch load -create")
 	assert.NotContains(t, Failed(err).Error(), "IndexClient", "the reader may know no Go")
