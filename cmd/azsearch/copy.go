@@ -251,6 +251,18 @@ func (l *copying) open(ctx context.Context, target *connect.Service) (err error)
 			return err
 		}
 		created.Name = to
+		if l.done != nil { // a disk that is full must not leave an empty index
+			if err := l.done.Begin(); err != nil {
+				return err
+			}
+			if !l.done.Resumed {
+				defer func() {
+					if err != nil { // nothing was copied, and without the file the next run looks for documents of others
+						err = errors.Join(err, l.done.Close(), l.done.Remove())
+					}
+				}()
+			}
+		}
 		var made models.SearchIndex
 		if made, err = target.CreateIndex(ctx, *created, nil); err == nil {
 			defer func() {

@@ -36,6 +36,16 @@ func TestCopyAndExportSession(t *testing.T) {
 	assert.Contains(t, got.stderr, "the same index")
 	assert.Zero(t, s.run("copy", "-overwrite", "-quiet", "hotels", "inns").code)
 
+	got = s.run("copy", "-resume", "no/such/state", "hotels", "rest")
+	assert.Equal(t, 1, got.code, got.stderr)
+	status, _, _ := e.call(t, http.DefaultClient, http.MethodGet, "/indexes('rest')", searchtest.AdminKey, "")
+	assert.Equal(t, http.StatusNotFound, status, "created without a file to continue from")
+	s.write("bad.json", `{"name":"any","fields":[{"name":"id","type":"Edm.Strin","key":true}]}`)
+	assert.Equal(t, 3, s.run("copy", "-resume", "state", "-create", "bad.json", "hotels", "rest").code)
+	assert.NoFileExists(t, filepath.Join(s.dir, "state"), "nothing was copied")
+	got = s.run("copy", "hotels", "Rest")
+	assert.Equal(t, 2, got.code, got.stderr)
+
 	require.Zero(t, s.run("copy", "-filter", "id le '1500'", "-quiet", "hotels", "rest").code)
 	state := fmt.Sprintf("%q\n\"\" \"1500\"\n\"1500\" \"2", []string{"copy", e.url, "hotels", e.url, "rest", "", ""}) // truncated by a crash
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "state"), []byte(state), 0o600))

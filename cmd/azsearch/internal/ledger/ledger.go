@@ -56,8 +56,11 @@ func Open(path, job string) (*Ledger, error) {
 	return l, nil
 }
 
-// Begin creates the file, or opens it for appending.
+// Begin creates the file, or opens it for appending. A second call does nothing.
 func (l *Ledger) Begin() (err error) {
+	if l.file != nil {
+		return nil
+	}
 	if !l.Resumed {
 		if err := disk.Replace(l.folder, l.name+".tmp", l.name, func(w *bufio.Writer) error {
 			_, err := w.WriteString(l.job + "\n")
