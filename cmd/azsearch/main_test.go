@@ -98,12 +98,13 @@ func TestProgressStaysInOneLineOfAnyTerminal(t *testing.T) {
 }
 
 func TestWhatIsInterruptedSaysSo(t *testing.T) {
-	s := newSession(t, "", map[string]string{"hotels.json": hotelFields, "a.jsonl": hotelLines(3)})
+	s := newSession(t, "", map[string]string{"hotels.json": hotelFields, "a.jsonl": hotelLines(3), "rows.db": ""})
 	t.Chdir(s.dir)
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	for _, args := range [][]string{
 		{"load", "-endpoint", "emulator", "-create", "hotels.json", "a.jsonl"}, {"infer", "a.jsonl"}, {"stats", "-endpoint", "emulator"},
+		{"outbox", "lag", "sqlite:rows.db?name=q"},
 	} {
 		var stderr bytes.Buffer
 		assert.Equal(t, 130, run(ctx, append([]string{"azsearch"}, args...), &bytes.Buffer{}, &stderr), args)

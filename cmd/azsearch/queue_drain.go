@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/drain"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 )
 
 // queueDrain moves a queue into another one, and prints its progress on stderr every second.
@@ -41,7 +42,7 @@ func queueDrain(stderr io.Writer) func(context.Context, *queueCall) error {
 		case errors.Is(err, drain.ErrPaused):
 			err = fmt.Errorf("%w: stop its senders, then run azsearch queue resume", err)
 		case ctx.Err() != nil:
-			err = errors.New("interrupted")
+			return exit.With(exit.Interrupted, fmt.Errorf("interrupted with %s moved; run it again to continue", amount.Of(done.Records, "record")))
 		}
 		if err != nil {
 			return failed(fmt.Errorf("moved %s, then: %w; run it again to continue", amount.Of(done.Records, "record"), err))

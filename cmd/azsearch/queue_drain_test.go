@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -99,6 +101,18 @@ func TestDrainThatIsKilledAndRunAgainLosesNothing(t *testing.T) {
 	defer q.Close()
 	assertPiled(t, q, keys, each)
 	assert.Regexp(t, `(?m)^waiting +0 keys$`, onQueue(t, "stats", from))
+}
+
+func TestDrainThatIsInterruptedSaysSo(t *testing.T) {
+	t.Chdir(t.TempDir())
+	q := openDirectory(t, "from")
+	uploads(t, q, "1")
+	require.NoError(t, q.Close())
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	var stderr bytes.Buffer
+	assert.Equal(t, 130, run(ctx, []string{"azsearch", "queue", "drain", "from", "-to", "to"}, &bytes.Buffer{}, &stderr))
+	assert.Equal(t, "azsearch: interrupted with 0 records moved; run it again to continue\n", stderr.String())
 }
 
 func TestDrainMovesADirectoryToRedisAndLeavesWhatIsParked(t *testing.T) {

@@ -27,8 +27,7 @@ type serviceCall struct {
 	stdout, stderr terminal.Terminal
 }
 
-// serviceCommand makes a command that uses a service and takes least to most arguments; most 0 means any number. If
-// ctx has ended, an error of action counts as interrupted.
+// serviceCommand makes a command that uses a service and takes least to most arguments; most 0 means any number.
 func serviceCommand(stdout, stderr io.Writer, c cli.Command, least, most int, action func(context.Context, *serviceCall) error) *cli.Command {
 	return namedCommand(stdout, stderr, c, least, most, func(ctx context.Context, c *serviceCall) (err error) {
 		if c.service, err = connect.Open(c.Command); err != nil {
@@ -76,8 +75,7 @@ func namedCommand(stdout, stderr io.Writer, c cli.Command, least, most int, acti
 		if err := refuseURLs(cmd, args); err != nil {
 			return err
 		}
-		err := action(ctx, &serviceCall{Command: cmd, args: args, stdout: terminal.Of(stdout), stderr: terminal.Of(stderr)})
-		return interrupted(ctx, err)
+		return action(ctx, &serviceCall{Command: cmd, args: args, stdout: terminal.Of(stdout), stderr: terminal.Of(stderr)})
 	}
 	return &c
 }
