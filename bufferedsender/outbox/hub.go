@@ -10,8 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// hub is what the running relays of one process share if they have the same *sql.DB and prefix: polls cost the same for
-// one queue and for many. It decides nothing. Two relays of one queue have two hubs.
+// hub shares the polls of the running relays of one process that have the same *sql.DB and prefix, so that polls cost
+// the same for one queue and for many. It decides nothing. Two relays of one queue have two hubs.
 type hub struct {
 	key   hubKey
 	looks shared[look]
@@ -119,8 +119,8 @@ func (s *shared[T]) begun() uint64 {
 	return s.n
 }
 
-// get returns the result of a call with a number above after that began since then, or calls do. A failure is one of all
-// relays that wait; if the relay that made the call ends, or abandons it, another one calls.
+// get returns the result of a call with a number above after that began since then, or calls do. All relays that wait
+// get the error of a call that fails; if the relay that made the call ends, or abandons it, another one calls.
 func (s *shared[T]) get(ctx context.Context, after uint64, since time.Time, do func(c *call[T]) error) (result T, err error) {
 	serves := func(c *call[T]) bool { return c.n > after && !c.began.Before(since) }
 	for {

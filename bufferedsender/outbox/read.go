@@ -220,8 +220,8 @@ func (f *floor) of(server string) {
 	f.server = server
 }
 
-// look is what the database says about the rows of all queues: the last number, and the transactions that wrote after it
-// was read. If the number stays the same and nobody wrote, the list stays too: numbers of later ones are above.
+// look has the last number of all queues, and the transactions that wrote after it was read. If the number is that of
+// the look before, and no transaction wrote then, the list is empty too: numbers of later ones are above it.
 type look struct {
 	n       uint64
 	began   time.Time
@@ -253,9 +253,9 @@ func (q *reading) look(ctx context.Context, db Queryer, was look) (l look, err e
 	return l, err
 }
 
-// rise returns the number above which rows can have appeared since the last look; news is false if there are none. read
-// is the highest number that was read before this look. If the identity differs, or the sequence is below known numbers,
-// floor.another is set and the results do not matter. db is asked only then, and at the first look.
+// rise returns the number above which rows can have appeared since the last look; news is false if there are none.
+// read is the highest number that was read before this look. If the identity differs, or the sequence is below known
+// numbers, floor.another is set and the results do not matter. db is asked only then, and at the first look.
 func (f *floor) rise(ctx context.Context, db Queryer, q *reading, l look, read int64) (from int64, news bool, err error) {
 	unknown := f.server == ""
 	f.of(l.server)

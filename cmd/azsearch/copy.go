@@ -238,19 +238,9 @@ func (l *copying) open(ctx context.Context, target *connect.Service) (err error)
 	_, err = target.GetIndex(ctx, to, nil)
 	if said := (*search.Error)(nil); errors.As(err, &said) && said.StatusCode == http.StatusNotFound {
 		var created *models.SearchIndex
-		if path := l.String("create"); path != "" {
-			created, err = readDefinition(path, to)
-		} else {
-			var content []byte
-			if content, err = definition.Expand(os.LookupEnv); err == nil {
-				created = &models.SearchIndex{}
-				err = json.Unmarshal(content, created)
-			}
-		}
-		if err != nil {
+		if created, err = l.toCreate(definition, to); err != nil {
 			return err
 		}
-		created.Name = to
 		if l.done != nil { // a disk that is full must not leave an empty index
 			if err := l.done.Begin(); err != nil {
 				return err
@@ -296,6 +286,25 @@ func (l *copying) open(ctx context.Context, target *connect.Service) (err error)
 		return fmt.Errorf("index %s has %s; nothing was copied; -overwrite adds to them", to, amount.Of(n, "document"))
 	}
 	return nil
+}
+
+// toCreate returns the definition of a new index: that of -create, or that of the index to copy.
+func (l *copying) toCreate(from *definitions.Definition, name string) (*models.SearchIndex, error) {
+	if path := l.String("create"); path != "" {
+		index, err := readDefinition(path, name)
+		if err == nil {
+			index.Name = name
+		}
+		return index, err
+	}
+	content, err := from.Expand(os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	index := &models.SearchIndex{}
+	err = json.Unmarshal(content, index)
+	index.Name = name
+	return index, err
 }
 
 // fits returns an error if documents have fields that the target lacks: the service would reject every document.

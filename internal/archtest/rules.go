@@ -264,7 +264,7 @@ var Rules = []Rule{
 	// A program made of tests: each soak may use the harness of its subject.
 	{Folder: "internal/soak", May: []string{"./internal/sendertest", "./internal/fleetmodel", "./internal/queuekill", "./internal/queuefiles"}},
 	// A program to test against a real service: the client, and hiding secrets in recordings.
-	{Folder: "internal/live", May: []string{"./search", "./models/...", "./internal/wire", azcore}},
+	{Folder: "internal/live", May: []string{"./internal/sleep", "./search", "./models/...", "./internal/wire", azcore}},
 	{Folder: "internal/archtest"},
 	{Folder: "internal/mutate"},
 	{Folder: "internal/commits"},
