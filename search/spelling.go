@@ -79,7 +79,9 @@ func (s spelling) character(text string, at int, c rune, depth int) (ends []int)
 			continue
 		}
 		for _, escape := range s.of(c) {
-			ends = append(ends, s.match(text, at, escape, depth-1)...)
+			if depth > 1 || escape[0] == text[at] {
+				ends = append(ends, s.match(text, at, escape, depth-1)...)
+			}
 		}
 	}
 	return ends
