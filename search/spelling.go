@@ -46,8 +46,12 @@ func escapes(c byte) bool { return c == '\\' || c == '%' || c == '&' || c == '+'
 // match returns where in text the characters end that begin at a position. There may be several ends, because a
 // secret may contain an escape, or a part of one.
 func (s spelling) match(text string, at int, characters string, depth int) []int {
-	ends := []int{at}
-	for _, c := range characters {
+	var ends []int
+	for i, c := range characters {
+		if i == 0 { // most matches end here, so it allocates nothing
+			ends = s.character(text, at, c, depth)
+			continue
+		}
 		var next []int
 		for _, at := range ends {
 			next = append(next, s.character(text, at, c, depth)...)
