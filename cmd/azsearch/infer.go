@@ -46,7 +46,7 @@ from a folder, as indexes/NAME.json.
 			}
 			definition, notes, err := infer.Files(ctx, files, options, name)
 			if err != nil {
-				return failed(err)
+				return interrupted(ctx, failed(err))
 			}
 			if why != "" {
 				notes = append(notes, fmt.Sprintf("the index is named %q, %s; -index sets another", name, why))

@@ -72,7 +72,7 @@ Exit codes: 0 every record is in the index; 1 some were rejected, or a file cann
 		),
 		Action: func(ctx context.Context, c *cli.Command) error {
 			l := &loading{Command: c, stdout: stdout, stderr: terminal.Of(stderr)}
-			return l.run(ctx)
+			return interrupted(ctx, l.run(ctx))
 		},
 	}
 }

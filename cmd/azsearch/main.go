@@ -99,10 +99,10 @@ func explainEnd(ctx context.Context, to terminal.Terminal) {
 	})
 }
 
-// run executes the command line args and returns the exit code. An error is printed as one line on stderr, and after
-// the end of ctx it counts as interrupted. When ctx ends, the emulator stops.
+// run executes the command line args and returns the exit code. An error is printed as one line on stderr. When ctx
+// ends, the emulator stops.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	err := interrupted(ctx, newCommand(stdout, stderr).Run(ctx, args))
+	err := newCommand(stdout, stderr).Run(ctx, args)
 	if err == nil {
 		return 0
 	}

@@ -92,9 +92,9 @@ func outboxCommand(stdout io.Writer, c cli.Command, first, second, third string,
 			return err
 		}
 		if call.db, err = call.place.Open(ctx); err != nil {
-			return err
+			return interrupted(ctx, err)
 		}
-		defer func() { err = failed(errors.Join(err, call.db.Close())) }()
+		defer func() { err = interrupted(ctx, failed(errors.Join(err, call.db.Close()))) }()
 		return action(ctx, call)
 	}
 	return &c

@@ -143,13 +143,13 @@ func queueCommand(stdout io.Writer, c cli.Command, how access, action func(conte
 			return err
 		}
 		if call.q, err = call.place.operate(ctx, how); err != nil {
-			return err
+			return interrupted(ctx, err)
 		}
 		err = action(ctx, call)
 		if closeErr := call.q.Close(); err == nil && closeErr != nil {
 			err = failed(closeErr)
 		}
-		return err
+		return interrupted(ctx, err)
 	}
 	return &c
 }

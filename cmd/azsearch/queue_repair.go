@@ -37,7 +37,7 @@ a second per hundred thousand keys of a shard.
 			}
 			out := listing.New(stdout, c.Bool("json"))
 			if where.redis != nil {
-				return repairRedis(ctx, where, c.Int("max-keys"), out)
+				return interrupted(ctx, repairRedis(ctx, where, c.Int("max-keys"), out))
 			}
 			return repairDirectory(where, out)
 		},

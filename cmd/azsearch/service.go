@@ -27,7 +27,8 @@ type serviceCall struct {
 	stdout, stderr terminal.Terminal
 }
 
-// serviceCommand makes a command that uses a service and takes least to most arguments; most 0 means any number.
+// serviceCommand makes a command that uses a service and takes least to most arguments; most 0 means any number. If
+// ctx has ended, an error of action counts as interrupted.
 func serviceCommand(stdout, stderr io.Writer, c cli.Command, least, most int, action func(context.Context, *serviceCall) error) *cli.Command {
 	return namedCommand(stdout, stderr, c, least, most, func(ctx context.Context, c *serviceCall) (err error) {
 		if c.service, err = connect.Open(c.Command); err != nil {
@@ -75,7 +76,8 @@ func namedCommand(stdout, stderr io.Writer, c cli.Command, least, most int, acti
 		if err := refuseURLs(cmd, args); err != nil {
 			return err
 		}
-		return action(ctx, &serviceCall{Command: cmd, args: args, stdout: terminal.Of(stdout), stderr: terminal.Of(stderr)})
+		err := action(ctx, &serviceCall{Command: cmd, args: args, stdout: terminal.Of(stdout), stderr: terminal.Of(stderr)})
+		return interrupted(ctx, err)
 	}
 	return &c
 }
