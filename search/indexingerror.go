@@ -11,8 +11,8 @@ import (
 // IndexingError means that the service replied, but did not index all documents. It indexed the others.
 type IndexingError struct {
 	// Failed has one entry for each action not known to be applied, and one for each key in the reply that was not in the
-	// batch, with the status and the message of the service. StatusCode is 0 for an action with no result in the reply or
-	// more than one, which may have been applied.
+	// batch, with the status and the message of the service. StatusCode is 0 for an action that may have been applied: the
+	// reply has no result for it, or several successes.
 	Failed []models.IndexingResult
 	// Actions is the number of actions that were sent.
 	Actions int
