@@ -15,6 +15,7 @@ type back struct {
 	renewals int64     // of leases, as counted by the database
 	quiet    time.Time // until then no range is taken
 	doubts   []string  // keys to read again
+	moved    bool      // the next tick takes a new connection: the old one may lead to the old server
 }
 
 // begun starts over with a server that may lack commits of the previous one. Rows read so far are not sent, numbers of
@@ -30,7 +31,7 @@ func (l *loop) begun(server, how string, now time.Time) {
 	}
 	l.holds.withdraw = true
 	l.progress = progress{most: firstRead, life: l.progress.life + 1, past: l.hub.looks.begun(), floor: floor{server: server}, wokenAt: now}
-	l.back.quiet, l.back.renewals = now.Add(l.r.terms.Margin), 0
+	l.back.quiet, l.back.renewals, l.back.moved = now.Add(l.r.terms.Margin), 0, true
 	l.jobs[kindTick].retry.At, l.jobs[kindRead].retry.At = now, now
 	if l.desk.loads {
 		l.back.doubts = append(l.back.doubts, keys...)

@@ -93,8 +93,12 @@ func (l *loop) beginTick(now time.Time) {
 		}
 	}
 	life, known, at := l.progress.life, l.progress.floor.server, l.stuck.place
-	leases := l.leases
+	leases, moved := l.leases, l.back.moved
+	l.back.moved = false
 	l.ask(kindTick, max(l.r.opts.renew, 5*time.Second), func(ctx context.Context) func() {
+		if moved {
+			leases.close()
+		}
 		t, err := leases.tick(ctx, l.r.db, at, draining)
 		if t.life, t.known = life, known; ctx.Err() != nil { // the call may have been abandoned, with its connection
 			leases.close()
