@@ -38,7 +38,8 @@ func (d Definitions) LogValue() slog.Value { return slog.StringValue(d.String())
 // "skills/split.inputs/text". It checks names, values, and the inputs and outputs of skills, including cycles. If
 // others holds the definitions that this one refers to, it checks mappings and projections, too: the index must have
 // the fields, with types that accept the values. A reference to a definition that others lacks is skipped without a
-// problem.
+// problem. So are ranges of numbers, members that only some skills need, dimensions of vectors, and an empty connection
+// string, because an update keeps the stored one.
 //
 // An unknown path of the enriched document is assumed to be a field of the source, unless its parent is a value that
 // has no members; that is a CheckReference.

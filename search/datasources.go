@@ -46,7 +46,8 @@ type CreateOrUpdateDataSourceOptions struct {
 // CreateOrUpdateDataSource creates a data source or replaces an existing one, and returns the stored definition. If
 // the connection string is empty, as after reading, the stored one stays. If a condition does not hold, the error is
 // ErrPreconditionFailed. A definition that was read from a service carries an ETag and is written only over that
-// version; see CreateOrUpdateIndex.
+// version; see CreateOrUpdateIndex. The whole definition is replaced: to change one member, read it with
+// GetDataSource, change it, and write it back.
 func (c *IndexerClient) CreateOrUpdateDataSource(ctx context.Context, dataSource indexers.DataSource, opts *CreateOrUpdateDataSourceOptions) (indexers.DataSource, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateDataSourceOptions{}

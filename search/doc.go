@@ -109,7 +109,8 @@
 //
 // The functions that make clients check their arguments, including the API key, and send nothing. Check asks the
 // service whether a program can work with an index: endpoint, credential, roles, index, and the fields of a document
-// type. Client.Ping asks whether the service replies for an index now.
+// type. Client.Ping asks whether the service replies for an index now. CheckDefinition reports, without a request, what
+// the service would refuse in a data source, skillset or indexer.
 //
 // # Options of a single call
 //

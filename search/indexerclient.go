@@ -44,8 +44,9 @@ func (c *IndexerClient) Endpoint() string { return c.conn.root }
 // RunIndexerOptions are the options of IndexerClient.RunIndexer. There are none yet.
 type RunIndexerOptions struct{}
 
-// RunIndexer starts an execution of an indexer and does not wait for its end: see WaitForIndexer. While an execution
-// runs, the service refuses another with an *Error with status 409 or 429.
+// RunIndexer starts an execution of an indexer and does not wait for its end, which GetIndexerStatus shows. To run and
+// wait, call WaitForIndexer alone: it starts an execution itself. While an execution runs, the service refuses another
+// with an *Error with status 409 or 429.
 func (c *IndexerClient) RunIndexer(ctx context.Context, name string, _ *RunIndexerOptions) error {
 	return indexerKind.act(ctx, c.manager, "RunIndexer", name, "/search.run", 0, nil, http.StatusAccepted)
 }

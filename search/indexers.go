@@ -23,8 +23,9 @@ var indexerKind = &definitionKind[indexers.Indexer]{
 type CreateIndexerOptions struct{}
 
 // CreateIndexer creates an indexer and returns the stored definition with its ETag. The service runs the indexer at
-// once, unless it is disabled. If the indexer exists, the error is an *Error with status 409. A retry after a lost
-// reply can get it too, because the first attempt created the indexer.
+// once, unless it is disabled; GetIndexerStatus shows that run, and WaitForIndexer would start another. If the indexer
+// exists, the error is an *Error with status 409. A retry after a lost reply can get it too, because the first attempt
+// created the indexer.
 func (c *IndexerClient) CreateIndexer(ctx context.Context, indexer indexers.Indexer, _ *CreateIndexerOptions) (indexers.Indexer, error) {
 	return indexerKind.create(ctx, c.manager, "CreateIndexer", indexer)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/go-azsearch/azsearch/models/indexers"
@@ -43,8 +44,12 @@ func (e *IndexerError) Error() string {
 	if x.ItemsFailed > 0 {
 		text += fmt.Sprintf("; %d of %d items failed", x.ItemsFailed, x.ItemsProcessed)
 	}
-	if len(x.Errors) > 0 {
-		text += fmt.Sprintf("; first: %q: %s", x.Errors[0].Key, oneLine(x.Errors[0].ErrorMessage))
+	if len(x.Errors) > 0 && x.Errors[0].ErrorMessage != x.ErrorMessage {
+		text += "; first: "
+		if key := x.Errors[0].Key; key != "" {
+			text += strconv.Quote(key) + ": "
+		}
+		text += oneLine(x.Errors[0].ErrorMessage)
 	}
 	return text
 }

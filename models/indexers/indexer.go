@@ -53,9 +53,8 @@ type Schedule struct {
 type Parameters struct {
 	// BatchSize is the number of rows read at once. The service's default depends on the store.
 	BatchSize *int `json:"batchSize,omitzero"`
-	// MaxFailedItems is the number of failed items that an execution tolerates; -1 means any number. The service defaults
-	// to
-	//   - Items that failed within the limit are not retried until they change.
+	// MaxFailedItems is the number of failed items that an execution tolerates; -1 means any number. By default it
+	// tolerates none. Items that failed within the limit are not retried until they change.
 	MaxFailedItems *int `json:"maxFailedItems,omitzero"`
 	// MaxFailedItemsPerBatch is the number of failed items that one batch tolerates.
 	MaxFailedItemsPerBatch *int `json:"maxFailedItemsPerBatch,omitzero"`

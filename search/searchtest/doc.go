@@ -5,7 +5,7 @@
 //	srv := searchtest.NewServer(nil)
 //	defer srv.Close()
 //	err := srv.CreateIndex(`{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true}]}`)
-//	client := &http.Client{Transport: srv.Transport()} // or ClientOptions.Transport of an azcore client
+//	client := &http.Client{Transport: srv.Transport()} // an azcore client: ClientOptions.Transport = srv
 //
 // Tests of programs that use search.Client need none of these lines: one call of package
 // clienttest, in a folder below this one, makes an index and a client for it.
@@ -35,7 +35,9 @@
 // contain no secrets. An update of a data source without a connection string keeps the old
 // one. Run, reset, resync and the resets of documents and skills are answered as by the
 // service and appear in the status of the indexer. No indexer reads or indexes anything: one
-// second after its start, the status shows a run as failed, with this reason. From 2026-08
+// second after its start, the status shows a run as failed, with this reason. Creating an
+// indexer starts no run, and a second run is not refused. Index projections are stored
+// unchecked: see search.CheckDefinition. From 2026-08
 // on, lists have pages of at most 3000 entries.
 //
 // Queries: search by GET and POST with the simple and the full syntax, fields, modes,

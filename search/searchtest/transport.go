@@ -45,8 +45,9 @@ func (s *Server) answer(r *http.Request) (*http.Response, error) {
 	return next(r)
 }
 
-// Transport returns a transport that answers requests inside the process, for an http.Client
-// or the options of an azcore client. It uses only the path of a request, so any host works.
+// Transport returns a transport that answers requests inside the process, for an http.Client.
+// The options of an azcore client take the Server itself: see Do. Only the path of a request
+// is used, so any host works.
 // There is no network and no goroutine: a request is served by the calling goroutine and
 // works in a testing/synctest bubble. If the context of a request ends, the request ends too,
 // both while it waits for a delay and while its reply is read.
