@@ -283,6 +283,7 @@ func TestDamageOfTheLastFramesIsFoundAfterClose(t *testing.T) {
 		b := []byte(d.Files()[segmentName(1)])
 		b[end-1] ^= 1
 		d.Put(segmentName(1), string(b))
+		require.NoError(t, d.Remove(markName)) // as in a directory of an older version
 		_, err := openDisk(d, &Options{SegmentBytes: minSegment})
 		var corrupt *CorruptError
 		require.ErrorAs(t, err, &corrupt)
