@@ -52,7 +52,7 @@ func TestManyIdleRelaysPollAsSeldomAsOne(t *testing.T) {
 		assert.Less(t, n-setUp, minutes*(2*polls+queues*renewals)*5/4)
 		hubs.Lock()
 		defer hubs.Unlock()
-		assert.Empty(t, hubs.all)
+		assert.Empty(t, hubs.all[hubKey{pool.DB, SQLite, new(Table).prefix()}])
 	})
 }
 

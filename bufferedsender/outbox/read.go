@@ -256,14 +256,15 @@ func (q *reading) look(ctx context.Context, db Queryer, was look) (l look, err e
 // rise returns the number above which rows can have appeared since the last look; news is false if there are none.
 // read is the highest number that was read before this look. If the identity differs, or the sequence is below known
 // numbers, floor.another is set and the results do not matter. db is asked only then, and at the first look.
-func (f *floor) rise(ctx context.Context, db Queryer, q *reading, l look, read int64) (from int64, news bool, err error) {
+func (f *floor) rise(ctx context.Context, db *sql.DB, q *reading, l look, read int64) (from int64, news bool, err error) {
 	unknown := f.server == ""
 	f.of(l.server)
 	if f.another == "" && l.last < max(f.last, read) {
 		f.another = fmt.Sprintf("its sequence says %d after %d", l.last, max(f.last, read))
 	}
 	if f.another != "" || unknown {
-		if err := q.compare(ctx, db); err != nil || f.another != "" {
+		err := sqlkit.OnConn(ctx, db, func(c *sql.Conn) error { return q.compare(ctx, c) })
+		if err != nil || f.another != "" {
 			return 0, true, err
 		}
 	}

@@ -21,7 +21,7 @@ import (
 const someKeys = 20
 
 // rises looks, and raises a floor.
-func (q *reading) rises(ctx context.Context, db Queryer, f *floor, read int64) (from int64, news bool, err error) {
+func (q *reading) rises(ctx context.Context, db *sql.DB, f *floor, read int64) (from int64, news bool, err error) {
 	seen, err := q.look(ctx, db, look{})
 	if err != nil {
 		return 0, false, err
@@ -38,7 +38,7 @@ func TestAFloorWaitsForNoTransactionsOfAnotherServer(t *testing.T) {
 	_, _, err := newReading(table).watermark(t.Context(), db)
 	require.NoError(t, err)
 	f := floor{server: "the one before", open: map[string]int64{"9/9": 0}}
-	_, _, err = newReading(table).rises(t.Context(), db, &f, 0)
+	_, _, err = newReading(table).rises(t.Context(), db.DB, &f, 0)
 	require.NoError(t, err)
 	require.NotEmpty(t, f.another)
 	require.Len(t, f.open, 1)
@@ -51,17 +51,17 @@ func TestASequenceThatIsBehindIsNamedByARelayThatRuns(t *testing.T) {
 	q := newReading(r.table)
 	r.db.exec(t, `INSERT INTO azsearch_outbox (queue, seq, key) VALUES ('entities', 1000, 'k')`)
 	for name, f := range map[string]floor{"unknown": {}, "another": {server: "the one before"}} {
-		_, _, err := q.rises(t.Context(), r.db, &f, 0)
+		_, _, err := q.rises(t.Context(), r.db.DB, &f, 0)
 		require.ErrorIs(t, err, ErrSchema, name)
 		require.ErrorContains(t, err, "setval", name)
 	}
 	f := floor{last: 3, server: "the one before"}
 	r.db.exec(t, `SELECT setval('azsearch_outbox_seq', 1000)`)
-	_, _, err := q.rises(t.Context(), r.db, &f, 3)
+	_, _, err := q.rises(t.Context(), r.db.DB, &f, 3)
 	require.NoError(t, err)
 	require.NotEmpty(t, f.another)
 	f.another = ""
-	_, _, err = q.rises(t.Context(), r.db, &f, 2000)
+	_, _, err = q.rises(t.Context(), r.db.DB, &f, 2000)
 	require.NoError(t, err)
 	require.NotEmpty(t, f.another, "the sequence has given 2000 before")
 }

@@ -208,7 +208,7 @@ func TestEveryRowIsReadByThePollAfterItsCommit(t *testing.T) {
 			var err error
 			seen, err = q.look(ctx, r.db, seen)
 			require.NoError(t, err)
-			from, _, err := was.floor.rise(ctx, r.db, q, seen, slices.Max(was.seen[:]))
+			from, _, err := was.floor.rise(ctx, r.db.DB, q, seen, slices.Max(was.seen[:]))
 			require.NoError(t, err)
 			count := 3
 			if was.back(from) {
