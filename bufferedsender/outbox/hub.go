@@ -13,11 +13,9 @@ import (
 // hub shares the polls of the running relays of one process that have the same *sql.DB and prefix, so that polls cost
 // the same for one queue and for many. It decides nothing. Two relays of one queue have two hubs.
 type hub struct {
-	key   hubKey
-	looks shared[look]
-
-	mu      sync.Mutex
-	members []string // queues of the relays
+	key     hubKey
+	looks   shared[look]
+	members []string // queues of the relays; guarded by hubs
 }
 
 // hubKey is the tables that a hub is about.
@@ -40,7 +38,8 @@ func enter(r *Relay) *hub {
 	hubs.Lock()
 	defer hubs.Unlock()
 	for _, h := range hubs.all[key] {
-		if h.add(r.table.Queue) {
+		if !slices.Contains(h.members, r.table.Queue) {
+			h.members = append(h.members, r.table.Queue)
 			return h
 		}
 	}
@@ -52,22 +51,10 @@ func enter(r *Relay) *hub {
 	return h
 }
 
-func (h *hub) add(queue string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if slices.Contains(h.members, queue) {
-		return false
-	}
-	h.members = append(h.members, queue)
-	return true
-}
-
 // exit removes a relay that ends.
 func (h *hub) exit(queue string) {
 	hubs.Lock()
 	defer hubs.Unlock()
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.members = slices.DeleteFunc(h.members, func(q string) bool { return q == queue })
 	if len(h.members) > 0 {
 		return
