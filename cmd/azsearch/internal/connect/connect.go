@@ -87,26 +87,27 @@ func Open(c *cli.Command) (*Service, error) {
 // GetIndex hides that of search.IndexClient. Of an alias it returns the definition of its index, and says so in a line
 // on stderr, because commands then use the index itself: an alias may be moved while they run.
 func (s *Service) GetIndex(ctx context.Context, name string, opts *search.GetIndexOptions) (models.SearchIndex, error) {
-	if err := s.valid(name); err != nil {
-		return models.SearchIndex{}, err
-	}
-	index, err := s.IndexClient.GetIndex(ctx, name, opts)
-	if of := s.aliased(ctx, name, err); of != "" {
-		return s.IndexClient.GetIndex(ctx, of, opts)
-	}
-	return index, err
+	return throughAlias(ctx, s, name, func(name string) (models.SearchIndex, error) { return s.IndexClient.GetIndex(ctx, name, opts) })
 }
 
 // GetIndexStatistics hides that of search.IndexClient, which knows no aliases.
 func (s *Service) GetIndexStatistics(ctx context.Context, name string, opts *search.GetIndexStatisticsOptions) (models.IndexStatistics, error) {
+	return throughAlias(ctx, s, name, func(name string) (models.IndexStatistics, error) {
+		return s.IndexClient.GetIndexStatistics(ctx, name, opts)
+	})
+}
+
+// throughAlias calls get with a name, and again with that of the index if it is the name of an alias.
+func throughAlias[T any](ctx context.Context, s *Service, name string, get func(name string) (T, error)) (T, error) {
 	if err := s.valid(name); err != nil {
-		return models.IndexStatistics{}, err
+		var none T
+		return none, err
 	}
-	stats, err := s.IndexClient.GetIndexStatistics(ctx, name, opts)
+	got, err := get(name)
 	if of := s.aliased(ctx, name, err); of != "" {
-		return s.IndexClient.GetIndexStatistics(ctx, of, opts)
+		return get(of)
 	}
-	return stats, err
+	return got, err
 }
 
 // valid returns a nameError if no index can have the name.
