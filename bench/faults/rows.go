@@ -177,8 +177,9 @@ func replies(s setting) []row {
 			needs:   map[string]int{"answer lost after the batch was applied": 2},
 		},
 		{
-			name: "wrong-results", what: "a quarter of the replies to more than ten actions lack a result, have a surplus, repeated or unknown one, or another order, and have a 409 for 2 % of the documents",
-			shape: shape{documents: 5 * s.documents},
+			name: "wrong-results", what: "a quarter of the replies to more than ten actions lack a result, have a surplus, repeated or unknown one, or another order, and have a 409 for 2 % of the documents; one document can meet several (MaxRetries: 8)",
+			shape:   shape{documents: 5 * s.documents},
+			options: func(o *bufferedsender.Options[document]) { o.Retry.MaxRetries = 8 },
 			service: serviceConfig{Faults: faults(
 				searchtest.Fault{OverActions: 10, Probability: 0.05, Results: searchtest.ResultsMissing, Documents: some},
 				searchtest.Fault{OverActions: 10, Probability: 0.05, Results: searchtest.ResultsExtra, Documents: some},
