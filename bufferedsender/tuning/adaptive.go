@@ -18,7 +18,8 @@ type AdaptiveOptions struct {
 // # How it works
 //
 // A controller starts with the upper bounds but one request in flight, and allows three more for each one that
-// succeeds. As long as nothing is refused it stays at the upper bounds, like Fixed.
+// succeeds. As long as nothing is refused it stays at the upper bounds, like Fixed. Only if full batches take more than
+// a second does it try a quarter of the size, and keeps it while that brings twice as many documents per second.
 //
 // The first document or request that is refused because the service is busy starts the search for a rate, in documents
 // or requests per second. The search has three independent parts: what the service counts, how much of it the service
@@ -108,6 +109,7 @@ type adaptive struct {
 
 	batch  average // actions per request
 	fit    fit
+	slow   slow
 	sizes  sizes
 	random uint64
 }
@@ -139,6 +141,7 @@ func (a *adaptive) Observe(o Observation) Pace {
 	} else {
 		a.rate.passed(&o, &a.clock, elapsed, a.pace.Interval.Seconds(), a.latency.value, a.most(), a.per())
 		if !a.rate.known {
+			a.slow.observe(&o, min(a.fit.size, a.largest()))
 			a.window.passed(&o, &a.clock)
 		}
 	}
@@ -203,7 +206,7 @@ func (a *adaptive) translate() {
 	}
 	switch {
 	case !r.known:
-		n = a.fit.size
+		n = a.slow.limit(a.fit.size)
 		batch()
 		l.InFlight = a.window.limit()
 		a.pace = l
