@@ -277,15 +277,15 @@ func TestLagCountsUpToTenThousandRowsAndEstimatesMore(t *testing.T) {
 		require.False(t, lag.Estimated)
 		require.InDelta(t, 3600, lag.Oldest.Seconds(), 60)
 		changes(t, db, table, all[LagRows:]...)
-		if db.dialect == PostgreSQL {
-			db.exec(t, `ANALYZE azsearch_outbox`)
-		}
 		testkit.Eventually(t, func() bool {
+			if db.dialect == PostgreSQL {
+				// A connection adds what it has inserted up to a second later, also to what ANALYZE has counted before.
+				db.exec(t, `ANALYZE azsearch_outbox`)
+			}
 			lag, err = table.Lag(ctx, db)
-			return err == nil && lag.Rows > 20_000
+			return err == nil && lag.Rows > 20_000 && lag.Rows < 30_000
 		}, "there is an estimate")
 		require.True(t, lag.Estimated)
-		require.Less(t, lag.Rows, int64(30_000))
 		counted := int64(0)
 		for _, b := range lag.Buckets {
 			counted += b.Rows

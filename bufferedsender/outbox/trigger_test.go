@@ -230,6 +230,9 @@ func TestKeysThatDifferInCapitalsAreTwoInAColumnThatIgnoresThem(t *testing.T) {
 		collation := "NOCASE"
 		if db.dialect == PostgreSQL {
 			collation = "ci"
+			if icu := 0; db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_collation WHERE collname LIKE '%-x-icu'`).Scan(&icu) == nil && icu == 0 {
+				t.Skip("this build of PostgreSQL has no ICU, so no column ignores capitals")
+			}
 			db.exec(t, `CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`)
 		}
 		db.exec(t, `CREATE TABLE app (id text COLLATE `+collation+`, v integer)`)

@@ -83,9 +83,16 @@ func postgresOf(t testing.TB) (bin string) {
 	return bin
 }
 
-// postgresPrograms returns the folder of PostgreSQL's programs: the newest version in Debian's folder, which is not in
-// PATH, otherwise the one in PATH.
+// postgresPrograms returns the folder of PostgreSQL's programs: that in PATH, which chooses a version, otherwise the
+// newest in Debian's folder, which is not in PATH.
 func postgresPrograms() (bin string, err error) {
+	path, err := exec.LookPath("postgres")
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path) // the other programs may be where it leads
+	}
+	if err == nil {
+		return filepath.Dir(path), nil
+	}
 	newest := 0
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	for _, path := range found {
@@ -94,14 +101,10 @@ func postgresPrograms() (bin string, err error) {
 			newest, bin = version, dir
 		}
 	}
-	if bin != "" {
-		return bin, nil
-	}
-	path, err := exec.LookPath("postgres")
-	if err != nil {
+	if bin == "" {
 		return "", fmt.Errorf("%w: %s", err, installPostgres)
 	}
-	return filepath.Dir(path), nil
+	return bin, nil
 }
 
 // template is the data folder of a server that was never started, made once per process: a copy takes a tenth of the
