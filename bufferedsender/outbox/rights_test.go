@@ -49,7 +49,7 @@ func TestARelayNamesWritesThatLeaveNoRows(t *testing.T) {
 	name := table.triggerName("app", "id") + "_row"
 	require.Equal(t, "session_replication_role is replica for the role "+role+": their writes leave no rows; remove the setting, or run ALTER TABLE app ENABLE ALWAYS TRIGGER "+name, says())
 	db.exec(t, `CREATE SUBSCRIPTION copies CONNECTION '' PUBLICATION copies WITH (connect = false)`,
-		`INSERT INTO pg_subscription_rel (srsubid, srrelid, srsubstate) SELECT oid, 'app'::regclass, 'r' FROM pg_subscription`)
+		`INSERT INTO pg_subscription_rel (srsubid, srrelid, srsubstate, srsublsn) SELECT oid, 'app'::regclass, 'r', '0/0' FROM pg_subscription`)
 	require.Contains(t, says(), "logical replication writes to app, and leaves no rows; run ALTER TABLE app ENABLE ALWAYS TRIGGER "+name)
 	defer db.exec(t, `ALTER SUBSCRIPTION copies SET (slot_name = NONE)`, `DROP SUBSCRIPTION copies`)
 	log := new(lockedBuffer)

@@ -70,6 +70,9 @@ func TestTheTriggerWritesTheKeysOfAllRowsThatChange(t *testing.T) {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
+				if version := ""; name == "MERGE" && db.QueryRowContext(t.Context(), `SHOW server_version_num`).Scan(&version) == nil && version < "150000" {
+					t.Skip("MERGE came with PostgreSQL 15")
+				}
 				db.exec(t, `DROP TABLE IF EXISTS other`, `DROP TABLE IF EXISTS app`, `CREATE TABLE app (id `+row.column+` UNIQUE, v integer)`)
 				applied(t, db, table)
 				db.exec(t, row.before...)

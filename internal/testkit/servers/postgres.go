@@ -278,14 +278,24 @@ func (r *PostgresServer) Database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test%d", databases.Add(1))
 	create := "CREATE DATABASE " + name + " TEMPLATE template0"
-	if r.SQL(t, "postgres", "SHOW server_version_num") >= "150000" {
+	version := r.SQL(t, "postgres", "SHOW server_version_num")
+	if version >= "150000" {
 		create += " STRATEGY FILE_COPY" // without fsync it takes half of the CPU time
 	}
 	r.SQL(t, "postgres", create)
+	if version < "150000" {
+		r.SQL(t, name, "REVOKE CREATE ON SCHEMA public FROM PUBLIC") // as later versions have it
+	}
+	drop := []string{"DROP DATABASE IF EXISTS " + name + " WITH (FORCE)"}
+	if version < "130000" {
+		drop = []string{"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + name + "'", "DROP DATABASE IF EXISTS " + name}
+	}
 	if r.shared {
 		t.Cleanup(func() {
-			if _, err := r.query("postgres", "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
-				t.Error(err)
+			for _, statement := range drop {
+				if _, err := r.query("postgres", statement); err != nil {
+					t.Error(err)
+				}
 			}
 		})
 	}
