@@ -82,10 +82,11 @@ const joins = 2 * time.Second
 // shared is a call of the database whose result serves several relays. One of those that need a newer result makes the
 // call, the others wait for it. Calls are numbered: times may be equal.
 type shared[T any] struct {
-	mu      sync.Mutex
-	n       uint64   // number of the last call that began
-	last    *call[T] // the last one that succeeded; nil: none
-	running *call[T] // nil: none
+	mu        sync.Mutex
+	n         uint64        // number of the last call that began
+	last      *call[T]      // the newest one that succeeded; nil: none
+	running   *call[T]      // the newest one that runs; nil: none
+	succeeded chan struct{} // closed when last changes; nil: no relay waits for that
 }
 
 // call is one call. Only the goroutine that makes it writes to it, until done is closed.
@@ -129,10 +130,15 @@ func (s *shared[T]) get(ctx context.Context, after uint64, since time.Time, do f
 			s.ended(c)
 			return c.result, c.err
 		}
+		if s.succeeded == nil {
+			s.succeeded = make(chan struct{})
+		}
+		succeeded := s.succeeded
 		s.mu.Unlock()
 		late := time.NewTimer(joins - time.Since(c.began))
 		select {
 		case <-late.C:
+		case <-succeeded: // the call, or one that it has replaced
 		case <-ctx.Done():
 			return result, ctx.Err()
 		case <-c.ctx.Done():
@@ -145,12 +151,18 @@ func (s *shared[T]) get(ctx context.Context, after uint64, since time.Time, do f
 	}
 }
 
-// ended records the result of a call. The result of one that another call has replaced is only that of its relay.
+// ended records the result of a call. One that another call has replaced serves the relays that wait, too: if each call
+// takes longer than joins, every one of them is replaced.
 func (s *shared[T]) ended(c *call[T]) {
 	s.mu.Lock()
 	if s.running == c {
-		if s.running = nil; c.err == nil {
-			s.last = c
+		s.running = nil
+	}
+	if c.err == nil && (s.last == nil || s.last.n < c.n) {
+		s.last = c
+		if s.succeeded != nil {
+			close(s.succeeded)
+			s.succeeded = nil
 		}
 	}
 	s.mu.Unlock()

@@ -115,6 +115,35 @@ func TestACallThatHangsIsNotWaitedFor(t *testing.T) {
 	})
 }
 
+// A database that takes longer for a poll than a relay waits for another's: a poll serves all that waited when it began.
+func TestCallsThatAreAllSlowServeAllThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const takes = joins * 5 / 4
+		var s shared[uint64]
+		var calls atomic.Int64
+		call := func(c *call[uint64]) error {
+			calls.Add(1)
+			time.Sleep(takes)
+			c.result = c.n
+			return nil
+		}
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 40 {
+			all.Go(func() {
+				_, err := s.get(t.Context(), 0, began, call)
+				assert.NoError(t, err)
+				assert.LessOrEqual(t, time.Since(began), takes+joins)
+			})
+		}
+		all.Wait()
+		assert.EqualValues(t, 2, calls.Load())
+		got, err := s.get(t.Context(), 0, time.Time{}, call)
+		require.NoError(t, err)
+		require.EqualValues(t, 2, got, "the newest result stays")
+	})
+}
+
 func TestAFailureIsOneOfAllThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s shared[int]
