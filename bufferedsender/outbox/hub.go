@@ -64,15 +64,19 @@ func (h *hub) exit(queue string) {
 	}
 }
 
-// look returns a look with a number above after that began since then.
-func (h *hub) look(ctx context.Context, q *reading, after uint64, since time.Time) (look, error) {
-	return h.looks.get(ctx, after, since, func(c *call[look]) error {
+// look returns a look with a number above after that began since then, and the number above which the next one is newer.
+func (h *hub) look(ctx context.Context, q *reading, after uint64, since time.Time) (l look, past uint64, err error) {
+	c, err := h.looks.get(ctx, after, since, func(c *call[look]) error {
 		return sqlkit.OnConn(c.ctx, h.key.db, func(conn *sql.Conn) (err error) {
 			c.result, err = q.look(c.ctx, conn, c.last)
-			c.result.began, c.result.n = c.began, c.n
+			c.result.began = c.began
 			return err
 		})
 	})
+	if err != nil {
+		return look{}, 0, err
+	}
+	return c.result, c.past, nil
 }
 
 // joins is how old a running call may be for another relay to wait for its result. A relay that waits longer makes a
@@ -92,6 +96,7 @@ type shared[T any] struct {
 // call is one call. Only the goroutine that makes it writes to it, until done is closed.
 type call[T any] struct {
 	n      uint64
+	past   uint64 // number of the last call that began before the end of this one: only later ones have newer results
 	began  time.Time
 	ctx    context.Context //nolint:containedctx // of the relay that makes it
 	last   T               // result of the call before
@@ -107,15 +112,15 @@ func (s *shared[T]) begun() uint64 {
 	return s.n
 }
 
-// get returns the result of a call with a number above after that began since then, or calls do. All relays that wait
-// get the error of a call that fails; if the relay that made the call ends, or abandons it, another one calls.
-func (s *shared[T]) get(ctx context.Context, after uint64, since time.Time, do func(c *call[T]) error) (result T, err error) {
+// get returns a call with a number above after that began since then, or calls do. All relays that wait get the error
+// of a call that fails; if the relay that made the call ends, or abandons it, another one calls.
+func (s *shared[T]) get(ctx context.Context, after uint64, since time.Time, do func(c *call[T]) error) (*call[T], error) {
 	serves := func(c *call[T]) bool { return c.n > after && !c.began.Before(since) }
 	for {
 		s.mu.Lock()
 		if c := s.last; c != nil && serves(c) {
 			s.mu.Unlock()
-			return c.result, nil
+			return c, nil
 		}
 		c := s.running
 		if c == nil || c.ctx.Err() != nil || time.Since(c.began) >= joins {
@@ -128,7 +133,7 @@ func (s *shared[T]) get(ctx context.Context, after uint64, since time.Time, do f
 			s.mu.Unlock()
 			c.err = do(c)
 			s.ended(c)
-			return c.result, c.err
+			return c, c.err
 		}
 		if s.succeeded == nil {
 			s.succeeded = make(chan struct{})
@@ -140,11 +145,11 @@ func (s *shared[T]) get(ctx context.Context, after uint64, since time.Time, do f
 		case <-late.C:
 		case <-succeeded: // the call, or one that it has replaced
 		case <-ctx.Done():
-			return result, ctx.Err()
+			return nil, ctx.Err()
 		case <-c.ctx.Done():
 		case <-c.done:
 			if c.err != nil && c.ctx.Err() == nil && serves(c) {
-				return result, c.err
+				return nil, c.err
 			}
 		}
 		late.Stop()
@@ -155,6 +160,7 @@ func (s *shared[T]) get(ctx context.Context, after uint64, since time.Time, do f
 // takes longer than joins, every one of them is replaced.
 func (s *shared[T]) ended(c *call[T]) {
 	s.mu.Lock()
+	c.past = s.n
 	if s.running == c {
 		s.running = nil
 	}

@@ -70,13 +70,13 @@ func TestACallServesAllThatWait(t *testing.T) {
 			all.Go(func() {
 				got, err := s.get(t.Context(), 0, time.Now(), call)
 				assert.NoError(t, err)
-				assert.Equal(t, 1, got)
+				assert.Equal(t, 1, got.result)
 			})
 		}
 		all.Wait()
 		got, err := s.get(t.Context(), s.begun(), time.Time{}, call)
 		require.NoError(t, err)
-		require.Equal(t, 2, got, "a newer one was asked for")
+		require.Equal(t, 2, got.result, "a newer one was asked for")
 	})
 }
 
@@ -106,7 +106,7 @@ func TestACallThatHangsIsNotWaitedFor(t *testing.T) {
 			all.Go(func() {
 				got, err := s.get(t.Context(), 0, began, call)
 				assert.NoError(t, err)
-				assert.Equal(t, 7, got)
+				assert.Equal(t, 7, got.result)
 				assert.Equal(t, joins, time.Since(began))
 			})
 		}
@@ -140,7 +140,38 @@ func TestCallsThatAreAllSlowServeAllThatWait(t *testing.T) {
 		assert.EqualValues(t, 2, calls.Load())
 		got, err := s.get(t.Context(), 0, time.Time{}, call)
 		require.NoError(t, err)
-		require.EqualValues(t, 2, got, "the newest result stays")
+		require.EqualValues(t, 2, got.result, "the newest result stays")
+	})
+}
+
+// Of two calls that overlap the one with the lower number may have asked the database later.
+func TestACallThatOverlapsAnEarlierOneIsNotNewer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s shared[time.Time]
+		ask := func(before, behind time.Duration) func(*call[time.Time]) error {
+			return func(c *call[time.Time]) error {
+				time.Sleep(before)
+				c.result = time.Now()
+				time.Sleep(behind)
+				return nil
+			}
+		}
+		var all sync.WaitGroup
+		var first *call[time.Time]
+		all.Go(func() {
+			var err error
+			first, err = s.get(t.Context(), 0, time.Time{}, ask(joins*3/2, 0))
+			assert.NoError(t, err)
+		})
+		time.Sleep(joins)
+		all.Go(func() {
+			_, err := s.get(t.Context(), 1, time.Time{}, ask(0, joins))
+			assert.NoError(t, err)
+		})
+		all.Wait()
+		got, err := s.get(t.Context(), first.past, time.Time{}, ask(0, 0))
+		require.NoError(t, err)
+		require.False(t, got.result.Before(first.result), "numbers of the sequence do not fall")
 	})
 }
 

@@ -32,11 +32,11 @@ func (l *loop) beginRead(now time.Time) {
 			if err := file.check(); err != nil {
 				return err
 			}
-			seen, err := l.hub.look(ctx, l.read, c.past, since)
+			seen, past, err := l.hub.look(ctx, l.read, c.past, since)
 			if err != nil {
 				return err
 			}
-			c.past, c.began = seen.n, seen.began
+			c.past, c.began = past, seen.began
 			from, news, err := c.floor.rise(ctx, l.r.db, l.read, seen, slices.Max(c.seen[:]))
 			if err != nil || c.floor.another != "" || !news && c.dry && !c.full {
 				return err

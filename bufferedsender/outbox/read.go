@@ -223,7 +223,6 @@ func (f *floor) of(server string) {
 // look has the last number of all queues, and the transactions that wrote after it was read. If the number is that of
 // the look before, and no transaction wrote then, the list is empty too: numbers of later ones are above it.
 type look struct {
-	n       uint64
 	began   time.Time
 	server  string // that gave the number
 	lists   string // and the list
