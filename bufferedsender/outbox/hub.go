@@ -64,7 +64,7 @@ func (h *hub) exit(queue string) {
 	}
 }
 
-// look returns a look with a number above after that began since then, and the number above which the next one is newer.
+// look returns a look with a number above after that began since then, and the number above which the next is newer.
 func (h *hub) look(ctx context.Context, q *reading, after uint64, since time.Time) (l look, past uint64, err error) {
 	c, err := h.looks.get(ctx, after, since, func(c *call[look]) error {
 		return sqlkit.OnConn(c.ctx, h.key.db, func(conn *sql.Conn) (err error) {

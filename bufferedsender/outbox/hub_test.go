@@ -115,7 +115,7 @@ func TestACallThatHangsIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// A database that takes longer for a poll than a relay waits for another's: a poll serves all that waited when it began.
+// If polls take longer than a relay waits for another's, a poll still serves all that waited when it began.
 func TestCallsThatAreAllSlowServeAllThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes = joins * 5 / 4
