@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func (r *rig) inHand(t testing.TB, values ...int) (rows []row) {
 		}
 		return err
 	})
-	a, err := newReading(r.table).read(t.Context(), r.db, -1, [classes]int64{}, [classes]int64{}, 100, maxReadBytes)
+	a, err := newReading(r.table).read(t.Context(), r.db, -1, [classes]int64{}, [classes]int64{}, math.MaxInt64, 100, maxReadBytes)
 	require.NoError(t, err)
 	require.Len(t, a.rows, len(values))
 	return a.rows

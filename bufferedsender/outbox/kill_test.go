@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"os/exec"
@@ -228,7 +229,7 @@ func TestTheDeleteOfALeaseThatHasEndedDeletesNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, got.acquired, ranges)
 		q := newReading(r.table)
-		a, err := q.read(ctx, db, -1, [classes]int64{}, [classes]int64{}, 10, maxReadBytes)
+		a, err := q.read(ctx, db, -1, [classes]int64{}, [classes]int64{}, math.MaxInt64, 10, maxReadBytes)
 		require.NoError(t, err)
 		require.Len(t, a.rows, 1)
 		part := int(a.rows[0].part)

@@ -46,7 +46,7 @@ func (l *loop) beginRead(now time.Time) {
 			}
 			err = sqlkit.OnConn(ctx, l.r.db, func(conn *sql.Conn) error {
 				return steered(ctx, conn, l.r.table.data, func() (err error) {
-					a, err = l.read.read(ctx, conn, mask, c.after, c.seen, count, bytes)
+					a, err = l.read.read(ctx, conn, mask, c.after, c.seen, c.floor.upTo(c.after), count, bytes)
 					return err
 				})
 			})

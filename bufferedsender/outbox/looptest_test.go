@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -233,7 +234,7 @@ func TestADeleteThatTheLoaderFindsLeavesATombstone(t *testing.T) {
 	db, table := l.r.db, l.r.table
 	_, err := db.ExecContext(t.Context(), table.text(`INSERT INTO {t} (queue, key, written) VALUES ('entities', 'k', 0)`))
 	require.NoError(t, err)
-	a, err := l.read.read(t.Context(), db, -1, [classes]int64{}, [classes]int64{}, 10, maxReadBytes)
+	a, err := l.read.read(t.Context(), db, -1, [classes]int64{}, [classes]int64{}, math.MaxInt64, 10, maxReadBytes)
 	require.NoError(t, err)
 	l.give(a.rows)
 	l.plan(time.Now())
@@ -271,7 +272,7 @@ func TestPredecessorsComeWithoutTheirBodies(t *testing.T) {
 			_, err := db.ExecContext(t.Context(), r.table.text(`INSERT INTO {t} (queue, class, key, op, body) VALUES ('entities', ?1, 'k', 'merge', '{}')`), int64(class))
 			require.NoError(t, err)
 		}
-		a, err := newReading(r.table).read(t.Context(), db, -1, [classes]int64{}, [classes]int64{}, 1, maxReadBytes)
+		a, err := newReading(r.table).read(t.Context(), db, -1, [classes]int64{}, [classes]int64{}, math.MaxInt64, 1, maxReadBytes)
 		require.NoError(t, err)
 		require.Len(t, a.rows, 3)
 		require.True(t, a.rows[0].light && a.rows[1].light)

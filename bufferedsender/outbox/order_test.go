@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/relay"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -104,4 +105,45 @@ func TestARowThatWasDeletedWhileARowWasReadIsNotTakenAgain(t *testing.T) {
 	fresh, _ := d.take([]row{r}, &parts, [classes]int64{})
 	require.Zero(t, fresh)
 	require.Nil(t, d.next(everywhere))
+}
+
+// Between a look and its read a transaction commits that was open, and then the next one on its entity. The row of the
+// first one is not above the start of the read.
+func TestARowIsNotReadBeforeAnEarlierOneOfItsKey(t *testing.T) {
+	testkit.Long(t)
+	r := newRig(t, newPostgres(t))
+	ctx, q, p := t.Context(), newReading(r.table), progress{most: 100, fullAt: time.Now().Add(time.Hour)}
+	var seen look
+	read := func(beforeIt func()) (all []int64) {
+		was := p.begin(time.Now(), time.Hour)
+		var err error
+		seen, err = q.look(ctx, r.db, seen)
+		require.NoError(t, err)
+		from, _, err := was.floor.rise(ctx, r.db.DB, q, seen, slices.Max(was.seen[:]))
+		require.NoError(t, err)
+		was.back(from)
+		beforeIt()
+		a, err := q.read(ctx, r.db, -1, was.after, was.seen, was.floor.upTo(was.after), 100, maxReadBytes)
+		require.NoError(t, err)
+		for _, row := range a.rows {
+			all = append(all, row.seq)
+		}
+		p.done(&a, &was, len(all) > 0, time.Now(), polls)
+		return all
+	}
+	write := func(tx *sql.Tx, key string, v int) error {
+		return errors.Join(r.put(ctx, tx, key, v), Write(ctx, tx, r.table, models.UploadAction(entity{key, v, 0})))
+	}
+	slow := r.begin(t)
+	require.NoError(t, write(slow, "a", 1))
+	require.Empty(t, read(func() {}))
+	r.db.inTx(t, func(tx *sql.Tx) error { return write(tx, "b", 1) })
+	require.Equal(t, []int64{2}, read(func() {}), "a transaction that stays open delays no other")
+	r.db.inTx(t, func(tx *sql.Tx) error { return write(tx, "c", 1) })
+	got := read(func() {
+		require.NoError(t, slow.Commit())
+		r.db.inTx(t, func(tx *sql.Tx) error { return write(tx, "a", 2) })
+	})
+	require.Equal(t, []int64{3}, got, "number 1 is not above the start of the read, so number 4 waits for the next one")
+	require.Equal(t, []int64{1, 2, 3, 4}, read(func() {}))
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +36,7 @@ func newReading(t *Table) *reading {
 	var arms, ofKey []string
 	for c := range classes {
 		class := strings.ReplaceAll("SELECT * FROM ("+t.data.arm+") a", "{class}", fmt.Sprint(c)) // SQLite has no parentheses around an arm
-		arms = append(arms, strings.NewReplacer("{after}", fmt.Sprintf("?%d", 4+c), "{seen}", fmt.Sprintf("?%d", 4+classes+c), "{also}", "").Replace(class))
+		arms = append(arms, strings.NewReplacer("{after}", fmt.Sprintf("?%d", 4+c), "{seen}", fmt.Sprintf("?%d", 4+classes+c), "{also}", fmt.Sprintf(" AND seq <= ?%d", 4+2*classes)).Replace(class))
 		ofKey = append(ofKey, strings.NewReplacer("{after}", "?4", "{seen}", "?5", "{also}", " AND seq <= ?5 AND key = ?6").Replace(class))
 	}
 	query := `SELECT r.*, EXISTS (SELECT 1 FROM {t} WHERE queue = ?1 AND class > 0) FROM (` + strings.Join(arms, " UNION ALL ") + `) r LIMIT ?3`
@@ -54,10 +55,10 @@ type answer struct {
 	bytes int64
 }
 
-// read reads rows of ranges with numbers above those of after: at most count rows and, from the second row on, at most
-// bytes bytes. It adds rows that must be sent before these. Rows with numbers up to seen come without a body; most of
-// them are buffered.
-func (q *reading) read(ctx context.Context, db Queryer, mask int64, after, seen [classes]int64, count int, bytes int64) (answer, error) {
+// read reads rows of ranges with numbers above those of after and up to upTo: at most count rows and, from the second
+// row on, at most bytes bytes. It adds rows that must be sent before these. Rows with numbers up to seen come without a
+// body; most of them are buffered.
+func (q *reading) read(ctx context.Context, db Queryer, mask int64, after, seen [classes]int64, upTo int64, count int, bytes int64) (answer, error) {
 	a := answer{last: after}
 	args := []any{q.table.Queue, mask, int64(count)}
 	for _, numbers := range [][classes]int64{after, seen} {
@@ -65,6 +66,7 @@ func (q *reading) read(ctx context.Context, db Queryer, mask int64, after, seen 
 			args = append(args, n)
 		}
 	}
+	args = append(args, upTo)
 	mixed := false
 	err := sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 		r, several, err := scanRow(rows)
@@ -210,6 +212,16 @@ func (f *floor) at() int64 {
 		at = min(at, low)
 	}
 	return at
+}
+
+// upTo returns the highest number that a read above after may return. A transaction that was open at the look may have
+// rows up to after, and may have committed before the read. So may then a later transaction on its entity, whose numbers
+// are above that of the look.
+func (f *floor) upTo(after [classes]int64) int64 {
+	if f.at() < slices.Max(after[:]) {
+		return f.last
+	}
+	return math.MaxInt64
 }
 
 // of records which server has answered.

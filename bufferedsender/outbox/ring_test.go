@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -129,7 +130,7 @@ func TestRowsOfAllPartitionsAreSentInTheirOrderAndOnlyTheseAreDeleted(t *testing
 	var places int
 	require.NoError(t, sqlkit.One(t.Context(), db, &places, `SELECT count(DISTINCT ctid) FROM azsearch_outbox`))
 	require.Equal(t, keys, places, "each place is used in each partition")
-	a, err := newReading(r.table).read(t.Context(), db, -1, [classes]int64{}, [classes]int64{}, 1000, maxReadBytes)
+	a, err := newReading(r.table).read(t.Context(), db, -1, [classes]int64{}, [classes]int64{}, math.MaxInt64, 1000, maxReadBytes)
 	require.NoError(t, err)
 	require.Len(t, a.rows, keys*ringLeaves)
 	for part := range ranges {

@@ -214,7 +214,7 @@ func TestEveryRowIsReadByThePollAfterItsCommit(t *testing.T) {
 			if was.back(from) {
 				count += 5
 			}
-			a, err := q.read(ctx, r.db, -1, was.after, was.seen, count, maxReadBytes)
+			a, err := q.read(ctx, r.db, -1, was.after, was.seen, was.floor.upTo(was.after), count, maxReadBytes)
 			require.NoError(t, err)
 			for _, row := range a.rows {
 				read[row.key] = true
