@@ -25,7 +25,11 @@ func (l *loop) beginFinish(now time.Time) {
 func (l *loop) finishDone(f *finishing, err error) {
 	d := l.desk
 	if err != nil {
-		d.settling.failed(l.holds)
+		gens := d.settling.now.gens
+		if lost := d.settling.failed(l.holds); len(lost) > 0 { // this relay may have taken their ranges again
+			d.deleted(lost, &gens)
+			l.readAgain()
+		}
 		l.fails(kindFinish, slog.LevelWarn, "outbox: confirmed rows not deleted; retrying", err)
 		return
 	}

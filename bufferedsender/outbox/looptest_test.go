@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/relay"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -252,6 +253,25 @@ func TestADeleteThatTheLoaderFindsLeavesATombstone(t *testing.T) {
 	tombs, err := table.Tombstones(t.Context(), db, "k")
 	require.NoError(t, err)
 	require.Equal(t, map[string]int64{"k": 1}, tombs)
+}
+
+// The database did not answer for longer than a lease, and the relay has taken its ranges again.
+func TestARowWhoseDeletionFailsAfterTheEndOfItsLeaseIsReadAgain(t *testing.T) {
+	l := still(t, &accepting{}, RelayOptions{})
+	l.give(rowsWith("k"))
+	l.plan(time.Now())
+	l.desk.end(l.flights.cut(kindOffer, 1)[0], relay.Confirmed, models.Outcome{}, time.Now())
+	f := l.desk.settling.begin(l.holds, time.Now())
+	require.Len(t, f.done, 1)
+	l.ticked(map[int]int64{0: 3})
+	l.progress.restart = false // the row was read and is known, because it may just have been deleted
+	l.give(rowsWith("k"))
+	require.Empty(t, l.desk.entries)
+	l.finishDone(f, errors.New("connection lost"))
+	require.True(t, l.progress.restart)
+	require.Zero(t, l.desk.inHand())
+	l.give(rowsWith("k"))
+	require.Contains(t, l.desk.entries, "k")
 }
 
 func TestDeadIsCalledForNoRowThatHasNotBecomeALetter(t *testing.T) {

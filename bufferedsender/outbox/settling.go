@@ -72,15 +72,22 @@ func (s *settling) begin(h *holds, now time.Time) *finishing {
 	return f
 }
 
-// failed puts rows that could not be written in front of the others, except rows of leases that have ended.
-func (s *settling) failed(h *holds) {
+// failed puts rows that could not be written in front of the others. It returns those whose leases have ended.
+func (s *settling) failed(h *holds) (lost []row) {
 	f := s.now
 	again := settling{done: f.done, dead: f.dead, tried: f.tried}
-	again.keep(func(r row) bool { return h.gens[r.part] == f.gens[r.part] && f.gens[r.part] != 0 })
+	again.keep(func(r row) bool {
+		held := h.gens[r.part] == f.gens[r.part] && f.gens[r.part] != 0
+		if !held {
+			lost = append(lost, r)
+		}
+		return held
+	})
 	s.now, s.done, s.dead = nil, append(again.done, s.done...), append(again.dead, s.dead...)
 	if len(s.tried) < maxAside {
 		s.tried = append(again.tried, s.tried...)
 	}
+	return lost
 }
 
 // ended records that the deletion was written.
