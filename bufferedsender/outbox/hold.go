@@ -35,7 +35,8 @@ type holds struct {
 	unknownWait time.Duration // 0: no request is applied late
 	withdraw    bool          // the sender may have actions of revoked leases
 	gifts       []gift
-	turn        int // the last range that was drained
+	owed        []gift // the pool has failed to give them away
+	turn        int    // the last range that was drained
 }
 
 // extend records that a lease lasts until end. A new lease gets a generation.

@@ -20,6 +20,7 @@ type leasing struct {
 	file *databaseFile
 
 	conn *sql.Conn // its own connection on PostgreSQL, nil until needed
+	owed []gift    // which the next tick gives away; set between ticks
 }
 
 func newLeasing(r *Relay) *leasing {
@@ -98,6 +99,10 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, at place, draining int) 
 		if err := l.file.check(); err != nil {
 			return err
 		}
+		if err := l.giveAll(ctx, c, l.owed); err != nil {
+			return err
+		}
+		l.owed = nil
 		slot, is, free := l.slot+int64(at)<<placeBits, int64(0), 0
 		renew := func() error {
 			t.began, t.renewed, t.acquired = time.Now(), make(map[int]int64), make(map[int]int64)
@@ -162,14 +167,16 @@ type gift struct {
 
 // givenAway ends leases. It uses a connection of the pool, because tick may be running.
 func (l *leasing) givenAway(ctx context.Context, db *sql.DB, gifts []gift) error {
-	return sqlkit.OnConn(ctx, db, func(c *sql.Conn) error {
-		for _, g := range gifts {
-			if _, err := c.ExecContext(ctx, l.give, l.table.Queue, l.owner, g.wait.Milliseconds(), int64(g.part), g.epoch); err != nil {
-				return err
-			}
+	return sqlkit.OnConn(ctx, db, func(c *sql.Conn) error { return l.giveAll(ctx, c, gifts) })
+}
+
+func (l *leasing) giveAll(ctx context.Context, c Queryer, gifts []gift) error {
+	for _, g := range gifts {
+		if _, err := c.ExecContext(ctx, l.give, l.table.Queue, l.owner, g.wait.Milliseconds(), int64(g.part), g.epoch); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // leave removes this relay from those that share the ranges.

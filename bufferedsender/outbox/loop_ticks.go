@@ -45,7 +45,10 @@ func (l *loop) beginGive(time.Time) {
 	gifts := l.holds.gifts
 	l.holds.gifts = nil
 	leases := l.leases
-	lost := func(err error) { l.r.log(slog.LevelWarn, "outbox: leases not given away; they expire", err) }
+	lost := func(err error) {
+		l.holds.owed = append(l.holds.owed, gifts...) // the pool may be used up, and a tick has its own connection
+		l.r.log(slog.LevelWarn, "outbox: leases not given away; they expire", err)
+	}
 	l.ask(kindGive, statement, func(ctx context.Context) func() {
 		err := leases.givenAway(ctx, l.r.db, gifts)
 		return func() {
@@ -94,6 +97,7 @@ func (l *loop) beginTick(now time.Time) {
 	}
 	life, known, at := l.progress.life, l.progress.floor.server, l.stuck.place
 	leases, moved := l.leases, l.back.moved
+	leases.owed, l.holds.owed = l.holds.owed, nil
 	l.back.moved = false
 	l.ask(kindTick, max(l.r.opts.renew, 5*time.Second), func(ctx context.Context) func() {
 		if moved {

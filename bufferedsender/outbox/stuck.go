@@ -19,7 +19,7 @@ const (
 )
 
 const (
-	stuckAfter = 3 // RequestTimeouts during which rows are buffered and none is settled
+	stuckAfter = 3 // RequestTimeouts during which rows are buffered, or cannot be read, and none is settled
 	probeFirst = 10 * time.Second
 	probeLast  = time.Minute
 	probeFor   = 10 * time.Second // how long a probing relay keeps a range
@@ -89,7 +89,7 @@ func (t *tally) share(at place) int {
 // judge decides the place of this relay after a tick.
 func (l *loop) judge(t *tally, now time.Time) {
 	s := &l.stuck
-	s.hand(len(l.desk.entries) > 0 && !l.paused, l.desk.settled, now)
+	s.hand((len(l.desk.entries) > 0 || l.jobs[kindRead].retry.Failures > 0) && !l.paused, l.desk.settled, now)
 	was, since := s.place, s.since
 	patience := stuckAfter*l.r.info.RequestTimeout + time.Duration(2*t.rank)*l.r.opts.renew
 	held, _ := l.holds.count()

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -154,4 +155,30 @@ func TestARelayThatStepsAsideKeepsItsCountOfRenewals(t *testing.T) {
 		last = 0
 		tick(aside)
 	})
+}
+
+// A relay whose pool is used up, or closed, renews its leases by the connection that it has.
+func TestARelayThatCannotReadGivesItsRangesAway(t *testing.T) {
+	testkit.Long(t)
+	r := newRig(t, newPostgres(t))
+	pool := openPool(t, r.db.dialect, r.db.url)
+	ill, err := NewRelay(pool, r.table, r.sender(t).Raw(), short(RelayOptions{}))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- ill.Run(ctx) }()
+	well := r.run(t, RelayOptions{})
+	testkit.Eventually(t, func() bool { return ill.Stats().Ranges == ranges/2 && well.Stats().Ranges == ranges/2 })
+	require.NoError(t, pool.Close())
+	for i := range 100 {
+		r.db.inTx(t, func(tx *sql.Tx) error {
+			key := fmt.Sprint("k", i)
+			return errors.Join(r.put(t.Context(), tx, key, 1), Write(t.Context(), tx, r.table, models.UploadAction(entity{key, 1, 0})))
+		})
+	}
+	r.empty(t)
+	r.same(t)
+	require.Error(t, ill.Ready())
+	cancel()
+	require.NoError(t, <-ended)
 }
