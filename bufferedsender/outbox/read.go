@@ -215,8 +215,8 @@ func (f *floor) at() int64 {
 }
 
 // upTo returns the highest number that a read above after may return. A transaction that was open at the look may have
-// rows up to after, and may have committed before the read. So may then a later transaction on its entity, whose numbers
-// are above that of the look.
+// rows up to after, and may have committed before the read. So may a later transaction on its entity, whose numbers are
+// above that of the look.
 func (f *floor) upTo(after [classes]int64) int64 {
 	if f.at() < slices.Max(after[:]) {
 		return f.last
