@@ -34,11 +34,11 @@
 // its knowledge sources; a knowledge source of the kind searchIndex needs its index. Replies
 // contain no secrets. An update of a data source without a connection string keeps the old
 // one. Run, reset, resync and the resets of documents and skills are answered as by the
-// service and appear in the status of the indexer. No indexer reads or indexes anything: one
-// second after its start, the status shows a run as failed, with this reason. Creating an
-// indexer starts no run, and a second run is not refused. Index projections are stored
-// unchecked: see search.CheckDefinition. From 2026-08
-// on, lists have pages of at most 3000 entries.
+// service and appear in the status of the indexer. No indexer reads or indexes anything: a
+// run, also that of the creation, begins after a second and fails one second later with this
+// reason; while it is under way, another one is refused with 409. Index projections are
+// stored unchecked: see search.CheckDefinition. From 2026-08 on, lists have pages of at most
+// 3000 entries.
 //
 // Queries: search by GET and POST with the simple and the full syntax, fields, modes,
 // synonyms, scoring profiles, filters, orders, selections, facets, highlights and paging
@@ -172,7 +172,7 @@
 //
 // # What is not emulated
 //
-// No indexer runs, whether at its creation, on schedule or on request. A knowledge source
+// No indexer runs on schedule, and no run reads anything. A knowledge source
 // creates no index, indexer, data source or skillset. Retrieval from knowledge bases, files
 // of knowledge sources, and agents are answered with 501 and a message that names the
 // feature. So are:

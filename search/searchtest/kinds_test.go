@@ -99,25 +99,57 @@ func TestASkillsetIsEchoedAndCompletedLater(t *testing.T) {
 
 func TestARunOfAnIndexerFailsInItsStatusAMomentLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := everyKind(t, nil)
+		p := everyKind(t, nil) // creates the indexer, which runs it
 		status := func() string { return p.send(http.MethodGet, "/indexers('x')/search.status", "").body }
+		run := func() answered { return p.send(http.MethodPost, "/indexers('x')/search.run", "") }
 		assert.Contains(t, status(), `"name":"x","status":"running","lastResult":null,"executionHistory":[]`)
-		assert.Equal(t, http.StatusAccepted, p.send(http.MethodPost, "/indexers('x')/search.run", "").status)
+		assert.Equal(t, http.StatusAccepted, run().status, "as recorded: the run has not started")
 		assert.Contains(t, status(), `"lastResult":null`)
+		time.Sleep(time.Second)
+		assert.Contains(t, status(), `"lastResult":{"status":"inProgress","errorMessage":null,"startTime":"2000-01-01T00:00:01.000Z","endTime":null,`)
+		assert.Contains(t, status(), `"executionHistory":[]`)
+		run().refuses(t, http.StatusConflict, "Another indexer invocation is currently in progress; concurrent invocations are not allowed.")
 		time.Sleep(time.Second)
 		assert.Contains(t, status(), `"lastResult":{"status":"transientFailure","errorMessage":"searchtest does not run indexers: no document was read or indexed."`)
 		assert.Contains(t, status(), `"statusCode":501`)
 		assert.NotContains(t, status(), "metrics")
 
-		// An update keeps the history, whose length is limited.
+		// An update keeps the history, whose length is limited, and does not run the indexer.
 		require.Equal(t, http.StatusOK, p.send(http.MethodPut, "/indexers('x')", blobIndex).status)
+		time.Sleep(time.Second)
+		assert.Equal(t, 2, strings.Count(status(), "transientFailure"), "one run, as the last and in the history")
+		require.Equal(t, http.StatusAccepted, run().status)
 		for range 50 {
 			assert.Equal(t, http.StatusNoContent, p.send(http.MethodPost, "/indexers/x/reset", "").status)
 		}
-		assert.Equal(t, 50+1, strings.Count(status(), `"status":"reset"`))
+		assert.Equal(t, 49+1, strings.Count(status(), `"status":"reset"`))
 		assert.NotContains(t, status(), "transientFailure")
+		time.Sleep(2 * time.Second)
+		assert.Contains(t, status(), `"lastResult":{"status":"transientFailure"`, "it started after the resets")
 		p.send(http.MethodPost, "/indexers('y')/search.run", "").refuses(t, http.StatusNotFound, "Indexer 'y' was not found in service 'searchtest'.")
 		p.send(http.MethodGet, "/indexers('y')/search.status", "").refuses(t, http.StatusNotFound, "Indexer 'y' was not found")
+	})
+}
+
+func TestOnlyTheCreationOfAnEnabledIndexerRunsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := everyKind(t, nil)
+		disabled := strings.NewReplacer(`"x"`, `"off"`, `"schedule"`, `"disabled":true,"schedule"`).Replace(blobIndex)
+		require.Equal(t, http.StatusCreated, p.send(http.MethodPost, "/indexers", disabled).status)
+		require.Equal(t, http.StatusCreated, p.send(http.MethodPut, "/indexers('put')", strings.Replace(blobIndex, `"x"`, `"put"`, 1)).status)
+		var snapshot bytes.Buffer
+		require.NoError(t, p.Snapshot(&snapshot))
+		other := NewServer(nil)
+		require.NoError(t, other.Restore(&snapshot))
+		time.Sleep(time.Minute)
+		for _, test := range []struct {
+			p    probe
+			name string
+			runs int
+		}{{p, "x", 1}, {p, "put", 1}, {p, "off", 0}, {probe{t, other}, "x", 0}} {
+			status := test.p.send(http.MethodGet, "/indexers('"+test.name+"')/search.status", "").body
+			assert.Equal(t, 2*test.runs, strings.Count(status, "transientFailure"), "%s: %s", test.name, status)
+		}
 	})
 }
 

@@ -33,7 +33,7 @@ export async function indexers({ indexerClient: client, quirks }) {
   await scenario("create, get, list and reset an indexer", async () => {
     await assert.rejects(client.createIndexer({ name: "x", dataSourceName: "none", targetIndexName: "hotels" }), /doesn't exist/);
     const fieldMappings = [{ sourceFieldName: "content", targetFieldName: "description" }];
-    await client.createIndexer({ name: "hotels", dataSourceName: "files", skillsetName: "pages", targetIndexName: "hotels", fieldMappings });
+    await client.createIndexer({ name: "hotels", dataSourceName: "files", skillsetName: "pages", targetIndexName: "hotels", fieldMappings, isDisabled: true });
     const got = await client.getIndexer("hotels");
     assert.deepEqual([got.skillsetName, got.fieldMappings[0].targetFieldName], ["pages", "description"]);
     quirks.namesAreWhole || assert.deepEqual(await client.listIndexersNames(), ["hotels"]);

@@ -73,6 +73,7 @@ def filling(service: Service) -> None:
                 data_source_name="files",
                 skillset_name="pages",
                 target_index_name="hotels",
+                is_disabled=True,  # else it would run now
                 field_mappings=[FieldMapping(source_field_name="content", target_field_name="description")],
             )
             with check.assertRaisesRegex(HttpResponseError, "doesn't exist"):

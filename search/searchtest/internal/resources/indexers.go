@@ -15,7 +15,7 @@ import (
 
 func init() { indexerKind.offerAll() }
 
-// indexer is an indexer with its history. The emulator does not run it.
+// indexer is an indexer with its history. Its runs read nothing and fail.
 type indexer struct {
 	shape.Resource
 	executions []execution // latest first, guarded by the lock of the service
@@ -32,6 +32,11 @@ var indexerKind = (&resourceKind[*indexer]{
 	service: "service",
 	parse:   parseIndexer,
 	keep:    checkIndexer,
+	created: func(x *indexer) { // documented: also by PUT, but not by an update
+		if !x.Object.Bool("disabled") {
+			_ = x.run() // there is no other run
+		}
+	},
 	// Recorded: the same refusal for reading and for deleting.
 	absent: noSuchIndexer,
 	gone:   true,

@@ -25,49 +25,72 @@ func init() {
 
 // execution is an entry in the history of an indexer.
 type execution struct {
-	status string // "reset", or "transientFailure" for a run, which the emulator cannot do
-	time   time.Time
+	status     string // "reset", or "transientFailure" for a run, which the emulator cannot do
+	start, end time.Time
 }
 
 // keptExecutions is the number of executions in the status of an indexer.
 const keptExecutions = 50
 
-// runDelay is the time between a request to run and the run in the status. Recorded: the
-// status does not show a run at once.
-const runDelay = time.Second
+// A run starts runDelay after it was requested, and fails runTime later, so that a program that waits for its end gets
+// the reason. Recorded: the status does not show a run at once, and one requested just after the creation is accepted.
+const runDelay, runTime = time.Second, time.Second
 
 // notRun is the error message of a run in the status.
 const notRun = "searchtest does not run indexers: no document was read or indexed."
 
+// add adds an execution, latest start first.
+func (x *indexer) add(status string, start, end time.Time) {
+	at := slices.IndexFunc(x.executions, func(e execution) bool { return !e.start.After(start) })
+	if at < 0 {
+		at = len(x.executions)
+	}
+	x.executions = slices.Insert(x.executions, at, execution{status, start, end})
+	x.executions = x.executions[:min(len(x.executions), keptExecutions)]
+}
+
+// run requests a run. It is refused while one is under way; one that has not started is the same run.
+func (x *indexer) run() *reply.Error {
+	now := time.Now()
+	for _, e := range x.executions {
+		switch {
+		case !now.Before(e.end):
+		case now.Before(e.start):
+			return nil
+		default: // reported by users, without a code
+			return &reply.Error{Status: http.StatusConflict, Message: "Another indexer invocation is currently in progress; concurrent invocations are not allowed."}
+		}
+	}
+	x.add("transientFailure", now.Add(runDelay), now.Add(runDelay+runTime))
+	return nil
+}
+
 // at calls change for the indexer of the request, under the lock, and answers with status,
-// or with a refusal if there is no such indexer.
-func (s *Service) at(w http.ResponseWriter, r *http.Request, rt routing.Route, status int, change func(x *indexer)) {
+// or with a refusal.
+func (s *Service) at(w http.ResponseWriter, r *http.Request, rt routing.Route, status int, change func(x *indexer) *reply.Error) {
 	s.lock.Lock()
-	x := s.indexers[rt.Name]
-	if x != nil {
-		change(x)
-		x.executions = x.executions[:min(len(x.executions), keptExecutions)]
+	err := noSuchIndexer(s, rt.Name)
+	if x := s.indexers[rt.Name]; x != nil {
+		err = change(x)
 	}
 	s.lock.Unlock()
-	if x == nil {
-		reply.WriteError(w, r, noSuchIndexer(s, rt.Name))
+	if err != nil {
+		reply.WriteError(w, r, err)
 		return
 	}
 	w.WriteHeader(status)
 }
 
-// runIndexer answers POST …/search.run as the service does. The run fails after runDelay, so
-// that a program that waits for its end gets the reason.
+// runIndexer answers POST …/search.run.
 func (s *Service) runIndexer(w http.ResponseWriter, r *http.Request, rt routing.Route) {
-	s.at(w, r, rt, http.StatusAccepted, func(x *indexer) {
-		x.executions = slices.Insert(x.executions, 0, execution{"transientFailure", time.Now().Add(runDelay)})
-	})
+	s.at(w, r, rt, http.StatusAccepted, (*indexer).run)
 }
 
 // resetIndexer answers POST …/search.reset.
 func (s *Service) resetIndexer(w http.ResponseWriter, r *http.Request, rt routing.Route) {
-	s.at(w, r, rt, http.StatusNoContent, func(x *indexer) {
-		x.executions = slices.Insert(x.executions, 0, execution{"reset", time.Now()})
+	s.at(w, r, rt, http.StatusNoContent, func(x *indexer) *reply.Error {
+		x.add("reset", time.Now(), time.Now())
+		return nil
 	})
 }
 
@@ -96,7 +119,7 @@ func (s *Service) marked(w http.ResponseWriter, r *http.Request, rt routing.Rout
 		reply.WriteError(w, r, err)
 		return
 	}
-	s.at(w, r, rt, http.StatusNoContent, func(*indexer) {})
+	s.at(w, r, rt, http.StatusNoContent, func(*indexer) *reply.Error { return nil })
 }
 
 // indexerStatus answers GET …/search.status.
@@ -113,15 +136,21 @@ func (s *Service) indexerStatus(w http.ResponseWriter, r *http.Request, rt routi
 		return
 	}
 	now := time.Now()
-	executions = slices.DeleteFunc(executions, func(e execution) bool { return e.time.After(now) })
+	executions = slices.DeleteFunc(executions, func(e execution) bool { return e.start.After(now) })
+	// Recorded: the history has no run that is under way.
+	last := slices.Clone(executions[:min(1, len(executions))])
+	if i := slices.IndexFunc(executions, func(e execution) bool { return e.end.After(now) }); i >= 0 {
+		last = []execution{{"inProgress", executions[i].start, time.Time{}}}
+		executions = slices.Delete(executions, i, i+1)
+	}
 
 	body := reply.AppendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.Version, "IndexerExecutionInfo"))
 	body = append(body, `"name":`...)
 	body = reply.AppendString(body, x.Name)
 	// Recorded: running means healthy, even if the indexer never ran.
 	body = append(body, `,"status":"running","lastResult":`...)
-	if len(executions) > 0 {
-		body = executions[0].appendTo(body, rt.Version)
+	if len(last) > 0 {
+		body = last[0].appendTo(body, rt.Version)
 	} else {
 		body = append(body, "null"...)
 	}
@@ -132,11 +161,11 @@ func (s *Service) indexerStatus(w http.ResponseWriter, r *http.Request, rt routi
 		}
 		body = e.appendTo(body, rt.Version)
 	}
-	ran := slices.ContainsFunc(executions, func(e execution) bool { return e.status != "reset" })
+	ran := slices.ContainsFunc(append(executions, last...), func(e execution) bool { return e.status != "reset" })
 	switch {
 	case ran: // from the published example
 		body = append(body, `],"limits":{"maxRunTime":"PT22H","maxDocumentExtractionSize":256000000,"maxDocumentContentCharactersToExtract":4000000}}`...)
-	case len(executions) > 0: // recorded
+	case len(last) > 0: // recorded
 		body = append(body, `],"limits":null}`...)
 	default:
 		body = append(body, `],"limits":{"maxRunTime":"PT0S","maxDocumentExtractionSize":0,"maxDocumentContentCharactersToExtract":0}}`...)
@@ -148,15 +177,21 @@ func (s *Service) indexerStatus(w http.ResponseWriter, r *http.Request, rt routi
 func (e execution) appendTo(dst []byte, version apiversion.Version) []byte {
 	dst = append(dst, `{"status":`...)
 	dst = reply.AppendString(dst, e.status)
-	at := strconv.Quote(e.time.UTC().Format("2006-01-02T15:04:05.000Z"))
-	failed := e.status != "reset"
+	at := func(t time.Time) string { return strconv.Quote(t.UTC().Format("2006-01-02T15:04:05.000Z")) }
+	failed := e.status == "transientFailure"
 	dst = append(dst, `,"errorMessage":`...)
 	if failed {
 		dst = reply.AppendString(dst, notRun)
 	} else {
 		dst = append(dst, "null"...)
 	}
-	dst = append(dst, `,"startTime":`+at+`,"endTime":`+at+`,"itemsProcessed":0,"itemsFailed":0,"initialTrackingState":null,"finalTrackingState":null,"errors":[`...)
+	dst = append(dst, `,"startTime":`+at(e.start)+`,"endTime":`...)
+	if e.end.IsZero() {
+		dst = append(dst, "null"...)
+	} else {
+		dst = append(dst, at(e.end)...)
+	}
+	dst = append(dst, `,"itemsProcessed":0,"itemsFailed":0,"initialTrackingState":null,"finalTrackingState":null,"errors":[`...)
 	if failed {
 		dst = append(dst, `{"key":null,"statusCode":501,"name":"searchtest","errorMessage":`...)
 		dst = reply.AppendString(dst, notRun)

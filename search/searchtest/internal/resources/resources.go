@@ -126,6 +126,9 @@ type resourceKind[T described] struct {
 	// nil for a new definition. rt is the route of the request. For a kind with a table keep
 	// only checks, and may be nil.
 	keep func(s *Service, c *Catalog, next, current T, rt routing.Route) *reply.Error
+	// created is called under the lock for a definition that a request has created, not for one
+	// of a snapshot. It may be nil.
+	created func(x T)
 	// remove removes a definition unless another one refers to it. For a kind with a table
 	// it only checks, and may be nil.
 	remove func(s *Service, c *Catalog, name string) *reply.Error
@@ -281,6 +284,9 @@ func create[T described](s *Service, k *resourceKind[T], body []byte, version ap
 	defer s.lock.Unlock()
 	if err := k.add(s, &s.Catalog, next, routing.Route{Version: version}); err != nil {
 		return none, err
+	}
+	if k.created != nil {
+		k.created(next)
 	}
 	return next, nil
 }

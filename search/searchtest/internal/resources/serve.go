@@ -84,6 +84,9 @@ func replaceResource[T described](s *Service, r *http.Request, rt routing.Route,
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	status, err := k.put(s, &s.Catalog, next, r.Header, rt)
+	if err == nil && status == http.StatusCreated && k.created != nil {
+		k.created(next)
+	}
 	return next.Base(), status, err
 }
 

@@ -52,7 +52,7 @@ final class Indexers {
 
         Scenario.run("create, get, list and reset an indexer", () -> {
             Check.throwing(HttpResponseException.class, () -> client.createIndexer(new SearchIndexer("x", "none", "hotels")));
-            client.createIndexer(new SearchIndexer("hotels", "files", "hotels").setSkillsetName("pages")
+            client.createIndexer(new SearchIndexer("hotels", "files", "hotels").setSkillsetName("pages").setIsDisabled(true)
                 .setFieldMappings(new FieldMapping("content").setTargetFieldName("description")));
             Check.equal("description", client.getIndexer("hotels").getFieldMappings().get(0).getTargetFieldName());
             Check.equal(List.of("hotels"), client.listIndexerNames().stream().toList());
