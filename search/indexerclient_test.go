@@ -81,6 +81,7 @@ func TestListsFollowTheirPages(t *testing.T) {
 type indexer struct {
 	*wire
 	runs      int
+	queued    time.Time
 	busyUntil time.Time
 	last      *indexers.Execution
 	fails     int64
@@ -90,6 +91,10 @@ func newIndexer() *indexer {
 	s := &indexer{}
 	s.wire = &wire{answer: func(_ int, req *http.Request) (*http.Response, error) {
 		now := time.Now()
+		if !s.queued.IsZero() && !now.Before(s.queued) {
+			s.begin(s.queued)
+			s.queued = time.Time{}
+		}
 		if s.last != nil && s.last.Status == indexers.ExecutionStatusInProgress && !now.Before(s.busyUntil) {
 			s.last.Status, s.last.EndTime, s.last.ItemsProcessed, s.last.ItemsFailed = indexers.ExecutionStatusSuccess, &s.busyUntil, 10, s.fails
 			if s.fails > 0 {
@@ -156,6 +161,36 @@ func TestWaitForIndexerIgnoresAReset(t *testing.T) {
 		done, err := newIndexerClient(t, s).WaitForIndexer(t.Context(), "i", nil)
 		require.NoError(t, err)
 		assert.Equal(t, indexers.ExecutionStatusSuccess, done.Status)
+	})
+}
+
+func TestWaitForIndexerOnlyWaitsIfItIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newIndexer()
+		client := newIndexerClient(t, s)
+		wait := func() (indexers.Execution, error) {
+			return client.WaitForIndexer(t.Context(), "i", &search.WaitForIndexerOptions{NoRun: true})
+		}
+		created := time.Now()
+		s.queued, s.fails = created.Add(5*time.Second), 3 // the run of the creation starts a moment later
+		_, err := wait()
+		var failed *search.IndexerError
+		require.ErrorAs(t, err, &failed, "not the result of a second run, which does not try the items again")
+		assert.EqualValues(t, 3, failed.Execution.ItemsFailed)
+		assert.Greater(t, time.Since(created), time.Minute)
+
+		start := time.Now()
+		_, err = wait()
+		require.ErrorAs(t, err, &failed)
+		assert.Zero(t, time.Since(start), "nothing is under way")
+		assert.Zero(t, s.runs)
+
+		at := time.Now()
+		s.last = &indexers.Execution{Status: indexers.ExecutionStatusReset, StartTime: &at, EndTime: &at}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		_, err = client.WaitForIndexer(ctx, "i", &search.WaitForIndexerOptions{NoRun: true})
+		require.ErrorIs(t, err, context.DeadlineExceeded, "a reset starts nothing")
 	})
 }
 

@@ -23,9 +23,9 @@ var indexerKind = &definitionKind[indexers.Indexer]{
 type CreateIndexerOptions struct{}
 
 // CreateIndexer creates an indexer and returns the stored definition with its ETag. The service runs the indexer at
-// once, unless it is disabled; GetIndexerStatus shows that run, and WaitForIndexer would start another. If the indexer
-// exists, the error is an *Error with status 409. A retry after a lost reply can get it too, because the first attempt
-// created the indexer.
+// once, unless it is disabled: WaitForIndexer with NoRun waits for that run, and without NoRun starts another, which
+// does not read again what has failed. If the indexer exists, the error is an *Error with status 409. A retry after a
+// lost reply can get it too, because the first attempt created the indexer.
 func (c *IndexerClient) CreateIndexer(ctx context.Context, indexer indexers.Indexer, _ *CreateIndexerOptions) (indexers.Indexer, error) {
 	return indexerKind.create(ctx, c.manager, "CreateIndexer", indexer)
 }
@@ -39,10 +39,10 @@ type CreateOrUpdateIndexerOptions struct {
 	IfNoneMatch *azcore.ETag
 }
 
-// CreateOrUpdateIndexer creates an indexer or replaces an existing one, and returns the stored definition. It does
-// not run an existing indexer: see RunIndexer. If a condition does not hold, the error is ErrPreconditionFailed. A
-// definition that was read from a service carries an ETag and is written only over that version; see
-// CreateOrUpdateIndex.
+// CreateOrUpdateIndexer creates an indexer or replaces an existing one, and returns the stored definition. A new one
+// runs, as with CreateIndexer; an existing one does not: see RunIndexer. If a condition does not hold, the error is
+// ErrPreconditionFailed. A definition that was read from a service carries an ETag and is written only over that
+// version; see CreateOrUpdateIndex.
 func (c *IndexerClient) CreateOrUpdateIndexer(ctx context.Context, indexer indexers.Indexer, opts *CreateOrUpdateIndexerOptions) (indexers.Indexer, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateIndexerOptions{}

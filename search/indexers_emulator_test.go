@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -18,16 +19,18 @@ import (
 
 // Client and emulator implement the same specification independently; this test compares them.
 func TestIndexersSkillsetsAndKnowledgeLiveInTheEmulator(t *testing.T) {
+	synctest.Test(t, liveInTheEmulator)
+}
+
+func liveInTheEmulator(t *testing.T) {
 	srv := searchtest.NewServer(nil)
 	defer srv.Close()
 	key := azcore.NewKeyCredential(searchtest.AdminKey)
 	opts := &search.ClientOptions{APIVersion: "2026-10-01"}
 	opts.Transport = srv
-	c, err := search.NewIndexerClientWithKey(srv.URL(), key, opts)
-	require.NoError(t, err)
 	indexes, err := search.NewIndexClientWithKey(srv.URL(), key, opts)
 	require.NoError(t, err)
-	ctx := t.Context()
+	c, ctx := indexes.IndexerClient(), t.Context()
 
 	type report struct {
 		ID      string   `json:"id" search:"key"`
@@ -80,8 +83,10 @@ func TestIndexersSkillsetsAndKnowledgeLiveInTheEmulator(t *testing.T) {
 	}
 	assert.Equal(t, []string{"reports"}, names)
 	require.NoError(t, c.ResetIndexer(ctx, "reports", nil))
-	_, err = c.WaitForIndexer(ctx, "reports", &search.WaitForIndexerOptions{MaxPause: 100 * time.Millisecond})
-	require.Error(t, err, "the emulator runs no indexers, and reports that instead of letting callers wait")
+	for _, noRun := range []bool{true, false} {
+		_, err = c.WaitForIndexer(ctx, "reports", &search.WaitForIndexerOptions{MaxPause: 100 * time.Millisecond, NoRun: noRun})
+		require.Error(t, err, "the emulator runs no indexers, and reports that instead of letting callers wait")
+	}
 	_, err = c.GetIndexerStatus(ctx, "reports", nil)
 	require.NoError(t, err)
 

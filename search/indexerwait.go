@@ -23,6 +23,10 @@ type WaitForIndexerOptions struct {
 	// MaxPause is the longest pause between two requests for the status. The first pause is a second, and each later one
 	// is half as long again. Defaults to 30 s.
 	MaxPause time.Duration
+	// NoRun starts no execution. The execution under way is returned when it ends, otherwise the latest one at once; if
+	// there is none, WaitForIndexer waits for the first, such as that of CreateIndexer. A reset is not an execution.
+	// Defaults to running the indexer, because an execution that is under way may have read some documents already.
+	NoRun bool
 }
 
 // IndexerError means that an execution of an indexer failed, or that some of its items did.
@@ -57,7 +61,7 @@ func (e *IndexerError) Error() string {
 // WaitForIndexer runs an indexer and waits for the end of the execution. It returns the execution, and an
 // *IndexerError if it or some of its items failed. If the indexer is already running, WaitForIndexer first waits for
 // the end of that execution, and then runs the indexer. A disabled indexer does not start, so the wait lasts until
-// ctx ends.
+// ctx ends. WaitForIndexerOptions.NoRun only waits.
 //
 // ctx bounds the wait, not the execution, which cannot be stopped. When ctx ends, its error is returned, wrapped.
 func (c *IndexerClient) WaitForIndexer(ctx context.Context, name string, opts *WaitForIndexerOptions) (_ indexers.Execution, err error) {
@@ -81,6 +85,10 @@ func (c *IndexerClient) WaitForIndexer(ctx context.Context, name string, opts *W
 		last := status.LastResult
 		switch busy := last != nil && last.Status == indexers.ExecutionStatusInProgress; {
 		case busy:
+		case opts.NoRun:
+			if last != nil && last.Status != indexers.ExecutionStatusReset {
+				return *last, failure(name, *last)
+			}
 		case !started:
 			before = last
 			if started, err = c.start(ctx, name); err != nil {

@@ -52,6 +52,12 @@ func (c *IndexClient) Client(indexName string) (*Client, error) {
 	return c.conn.client(indexName), nil
 }
 
+// IndexerClient returns a client for the indexers of the same service, with the same credential, options and
+// connections.
+func (c *IndexClient) IndexerClient() *IndexerClient {
+	return &IndexerClient{manager{c.conn, "IndexerClient"}}
+}
+
 // CreateIndexOptions are the options of IndexClient.CreateIndex. There are none
 // yet.
 type CreateIndexOptions struct{}

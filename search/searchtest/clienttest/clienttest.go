@@ -69,7 +69,7 @@ func NewClient(t testing.TB, definition any, opts *Options) *search.Client {
 }
 
 // NewIndexClient returns a client for the indexes of an emulated service. Its Client method
-// returns clients for documents. Errors end the test.
+// returns clients for documents, its IndexerClient method one for indexers. Errors end the test.
 func NewIndexClient(t testing.TB, opts *Options) *search.IndexClient {
 	t.Helper()
 	indexes, _ := connect(t, opts)

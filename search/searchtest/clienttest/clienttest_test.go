@@ -109,8 +109,10 @@ func TestClientsOfOneServerShareItAndOthersDoNot(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, "hotels", hotels.IndexName())
+	_, err := indexes.IndexerClient().GetIndexer(t.Context(), "none", nil)
+	require.ErrorIs(t, err, search.ErrIndexerNotFound, "it asks the same service with the same key")
 	clienttest.NewClient(t, json.RawMessage(motels), nil) // another service
-	_, err := clienttest.NewIndexClient(t, nil).GetIndex(t.Context(), "motels", nil)
+	_, err = clienttest.NewIndexClient(t, nil).GetIndex(t.Context(), "motels", nil)
 	require.ErrorIs(t, err, search.ErrIndexNotFound)
 }
 

@@ -6,8 +6,9 @@
 //
 // The fields of the index come from the struct tags of the document type, as models.FieldsOf
 // reads them. NewClient takes a definition and options. NewIndexClient is for programs that
-// create their indexes themselves. For everything else, such as faults and a log of requests,
-// make a searchtest.Server and set it in Options.
+// create their indexes themselves; NewIndexClient(t, nil).IndexerClient() is for indexers. For
+// everything else, such as faults and a log of requests, make a searchtest.Server and set it
+// in Options.
 //
 // Nothing listens and no goroutine starts, so tests work inside a testing/synctest bubble.
 // Each call makes its own service, so tests can run in parallel. Errors end the test with

@@ -173,8 +173,7 @@ func open(stderr io.Writer, endpoint, key, version string, inFlight int) (*Servi
 	if err != nil {
 		return nil, fmt.Errorf("%w (endpoint from -endpoint or %s)", err, EndpointVariable)
 	}
-	indexers, err := search.NewIndexerClient(endpoint, signIn, opts)
-	return &Service{IndexClient: indexes, Indexers: indexers, APIVersion: opts.APIVersion, stderr: stderr}, err
+	return &Service{IndexClient: indexes, Indexers: indexes.IndexerClient(), APIVersion: opts.APIVersion, stderr: stderr}, nil
 }
 
 // localCredential replaces the error of a credential, a list of everything that was tried. Who uses an emulator on this
@@ -209,13 +208,11 @@ func Loopback(endpoint string) bool {
 }
 
 func withKey(endpoint, key string, opts *search.ClientOptions) (*Service, error) {
-	cred := azcore.NewKeyCredential(key)
-	indexes, err := search.NewIndexClientWithKey(endpoint, cred, opts)
+	indexes, err := search.NewIndexClientWithKey(endpoint, azcore.NewKeyCredential(key), opts)
 	if err != nil {
 		return &Service{}, err
 	}
-	indexers, err := search.NewIndexerClientWithKey(endpoint, cred, opts)
-	return &Service{IndexClient: indexes, Indexers: indexers, WithKey: true, APIVersion: opts.APIVersion}, err
+	return &Service{IndexClient: indexes, Indexers: indexes.IndexerClient(), WithKey: true, APIVersion: opts.APIVersion}, nil
 }
 
 // Close stops the emulator, which loses its data. For a real service it does nothing.
