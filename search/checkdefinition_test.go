@@ -204,17 +204,20 @@ func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 		"a cycle by an expression": {func(c *chunking, _ *search.Definitions) {
 			changeSkill(c, 3, func(s *skills.Conditional) { s.Inputs[0].Source = "= $(/document/lang) == null" })
 		}, search.CheckCycle, "skills/conditional", "its own output", true},
-		"a projection of no parent":       {func(c *chunking, _ *search.Definitions) { c.selector().ParentKeyFieldName = "parents" }, search.CheckMissingField, "indexProjections.selectors/chunks.parentKeyFieldName", `index "chunks" does not have the field "parents"`, false},
-		"a parent that is the key":        {func(c *chunking, _ *search.Definitions) { c.selector().ParentKeyFieldName = "id" }, search.CheckAttribute, "indexProjections.selectors/chunks.parentKeyFieldName", "is the key of the projected documents", false},
-		"a parent that is a vector":       {func(c *chunking, _ *search.Definitions) { c.selector().ParentKeyFieldName = "vector" }, search.CheckFieldType, "indexProjections.selectors/chunks.parentKeyFieldName", "of type Edm.String", false},
-		"a parent that is not filterable": {func(_ *chunking, o *search.Definitions) { o.Indexes[1].Fields[1].Filterable = new(false) }, search.CheckAttribute, "indexProjections.selectors/chunks.parentKeyFieldName", "make it filterable", false},
-		"a key that is analyzed":          {func(_ *chunking, o *search.Definitions) { o.Indexes[1].Fields[0].Analyzer = "" }, search.CheckAttribute, "indexProjections.selectors/chunks.targetIndexName", `"analyzer": "keyword"`, false},
-		"a projection to no field":        {func(c *chunking, _ *search.Definitions) { c.selector().Mappings[0].Name = "txt" }, search.CheckMissingField, "indexProjections.selectors/chunks.mappings/txt", "add the field", false},
-		"a projected vector in a string":  {func(c *chunking, _ *search.Definitions) { c.selector().Mappings[0].Source = "/document/pages/*/vector" }, search.CheckFieldType, "indexProjections.selectors/chunks.mappings/text", "it gets a vector", false},
-		"a field projected twice":         {func(c *chunking, _ *search.Definitions) { c.selector().Mappings[1] = c.selector().Mappings[0] }, search.CheckDuplicate, "indexProjections.selectors/chunks.mappings/text", "leave one", false},
-		"an indexer every minute":         {func(c *chunking, _ *search.Definitions) { c.indexer.Schedule.Interval = "PT4M59S" }, search.CheckValue, "schedule.interval", "from 5 minutes to 1 day", true},
-		"an indexer every other day":      {func(c *chunking, _ *search.Definitions) { c.indexer.Schedule.Interval = "P1DT1S" }, search.CheckValue, "schedule.interval", "from 5 minutes to 1 day", true},
-		"an interval that is none":        {func(c *chunking, _ *search.Definitions) { c.indexer.Schedule.Interval = "1h" }, search.CheckValue, "schedule.interval", `got the interval "1h"`, true},
+		"a projection of no parent":       {func(c *chunking, _ *search.Definitions) { c.selector().ParentKeyFieldName = "parents" }, search.CheckMissingField, "indexProjections.selectors/chunks.parentKeyFieldName", `index "chunks" does not have the field "parents"`, true},
+		"a parent that is the key":        {func(c *chunking, _ *search.Definitions) { c.selector().ParentKeyFieldName = "id" }, search.CheckAttribute, "indexProjections.selectors/chunks.parentKeyFieldName", "is the key of the projected documents", true},
+		"a parent that is a vector":       {func(c *chunking, _ *search.Definitions) { c.selector().ParentKeyFieldName = "vector" }, search.CheckFieldType, "indexProjections.selectors/chunks.parentKeyFieldName", "of type Edm.String", true},
+		"a parent that is not filterable": {func(_ *chunking, o *search.Definitions) { o.Indexes[1].Fields[1].Filterable = new(false) }, search.CheckAttribute, "indexProjections.selectors/chunks.parentKeyFieldName", "make it filterable", true},
+		"a key that is analyzed":          {func(_ *chunking, o *search.Definitions) { o.Indexes[1].Fields[0].Analyzer = "" }, search.CheckAttribute, "indexProjections.selectors/chunks.targetIndexName", `"analyzer": "keyword"`, true},
+		"a mode that is none": {func(c *chunking, _ *search.Definitions) {
+			c.skillset.IndexProjections.Parameters = &skills.IndexProjectionParameters{ProjectionMode: "skip"}
+		}, search.CheckValue, "indexProjections.parameters.projectionMode", "use one of skipIndexingParentDocuments", true},
+		"a projection to no field":       {func(c *chunking, _ *search.Definitions) { c.selector().Mappings[0].Name = "txt" }, search.CheckMissingField, "indexProjections.selectors/chunks.mappings/txt", "add the field", false},
+		"a projected vector in a string": {func(c *chunking, _ *search.Definitions) { c.selector().Mappings[0].Source = "/document/pages/*/vector" }, search.CheckFieldType, "indexProjections.selectors/chunks.mappings/text", "it gets a vector", false},
+		"a field projected twice":        {func(c *chunking, _ *search.Definitions) { c.selector().Mappings[1] = c.selector().Mappings[0] }, search.CheckDuplicate, "indexProjections.selectors/chunks.mappings/text", "leave one", false},
+		"an indexer every minute":        {func(c *chunking, _ *search.Definitions) { c.indexer.Schedule.Interval = "PT4M59S" }, search.CheckValue, "schedule.interval", "from 5 minutes to 1 day", true},
+		"an indexer every other day":     {func(c *chunking, _ *search.Definitions) { c.indexer.Schedule.Interval = "P1DT1S" }, search.CheckValue, "schedule.interval", "from 5 minutes to 1 day", true},
+		"an interval that is none":       {func(c *chunking, _ *search.Definitions) { c.indexer.Schedule.Interval = "1h" }, search.CheckValue, "schedule.interval", `got the interval "1h"`, true},
 		"a batch of none": {func(c *chunking, _ *search.Definitions) {
 			c.indexer.Parameters = &indexers.Parameters{BatchSize: new(0)}
 		}, search.CheckValue, "parameters.batchSize", "use 1 or more", true},
@@ -263,7 +266,7 @@ func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 				row.change(&c, &others)
 			}
 			err := errors.Join(search.CheckDefinition(c.source, others), search.CheckDefinition(c.skillset, others), search.CheckDefinition(c.indexer, others))
-			assert.Equal(t, row.refused, createChunking(t, c), "refused by the emulator")
+			assert.Equal(t, row.refused, createChunking(t, c, others.Indexes), "refused by the emulator")
 			if row.change == nil {
 				require.NoError(t, err)
 				return
@@ -281,20 +284,19 @@ func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 }
 
 // createChunking creates the definitions and reports whether the emulator refuses one.
-func createChunking(t *testing.T, c chunking) (refused bool) {
+func createChunking(t *testing.T, c chunking, indexes []models.SearchIndex) (refused bool) {
 	srv, opts := emulated()
 	defer srv.Close()
 	client, err := search.NewIndexerClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), opts)
 	require.NoError(t, err)
-	_, _, _, d := chunked()
-	for i := range d.Indexes {
-		d.Indexes[i].VectorSearch = &models.VectorSearch{Algorithms: []models.VectorSearchAlgorithm{{Name: "h", Kind: models.VectorSearchAlgorithmHNSW}}, Profiles: []models.VectorSearchProfile{{Name: "p", Algorithm: "h"}}}
-		for j := range d.Indexes[i].Fields {
-			if f := &d.Indexes[i].Fields[j]; f.Name == "vector" {
+	for _, index := range indexes {
+		index.VectorSearch = &models.VectorSearch{Algorithms: []models.VectorSearchAlgorithm{{Name: "h", Kind: models.VectorSearchAlgorithmHNSW}}, Profiles: []models.VectorSearchProfile{{Name: "p", Algorithm: "h"}}}
+		for j := range index.Fields {
+			if f := &index.Fields[j]; f.Name == "vector" {
 				f.Searchable, f.Dimensions, f.VectorSearchProfile = new(true), new(3), "p"
 			}
 		}
-		require.NoError(t, srv.CreateIndex(d.Indexes[i]))
+		require.NoError(t, srv.CreateIndex(index))
 	}
 	ctx := context.Background()
 	_, errSource := client.CreateDataSource(ctx, c.source, nil)

@@ -192,6 +192,9 @@ func (l *faults) crack(x *indexer, skills []skill, tree tree) {
 
 // projections checks the index projections of a skillset.
 func (l *faults) projections(s skillset, tree tree, others Others) {
+	if mode := s.IndexProjections.Parameters.ProjectionMode; mode != nil {
+		l.among("indexProjections.parameters.projectionMode", *mode, []string{"skipIndexingParentDocuments", "includeIndexingParentDocuments"})
+	}
 	for _, p := range s.IndexProjections.Selectors {
 		path := "indexProjections.selectors/" + p.TargetIndexName
 		l.needs([2]string{path + ".targetIndexName", p.TargetIndexName}, [2]string{path + ".parentKeyFieldName", p.ParentKeyFieldName}, [2]string{path + ".sourceContext", p.SourceContext})
@@ -222,17 +225,28 @@ func (l *faults) projections(s skillset, tree tree, others Others) {
 	}
 }
 
-// keys checks the keys of projected documents: their own, and that of their parent document.
+// InvalidSelector frames the service's message about a selector of index projections.
+func InvalidSelector(index, reason string) string {
+	return "One or more index projection selectors are invalid. Details: Index '" + index + "' " + reason
+}
+
+// keys checks the keys of projected documents: their own, and that of their parent document. The published
+// specification states these rules.
 func (l *faults) keys(path string, p selector, fields []Field) {
 	for _, f := range fields {
 		if f.Key && f.Analyzer != "keyword" {
 			l.add(Fault{
 				Kind: Attribute, Path: path + ".targetIndexName", Have: f.Analyzer, Want: "keyword",
+				Service: InvalidSelector(p.TargetIndexName, "must have a key field with the 'keyword' analyzer."),
 				Problem: fmt.Sprintf("the key %q of index %q does not have the analyzer keyword, which projections need", f.Name, p.TargetIndexName), Fix: `make the key searchable with "analyzer": "keyword"; that takes a new index`,
 			})
 		}
 	}
-	f, at := Fault{Path: path + ".parentKeyFieldName"}, p.ParentKeyFieldName
+	at := p.ParentKeyFieldName
+	f := Fault{
+		Path:    path + ".parentKeyFieldName",
+		Service: InvalidSelector(p.TargetIndexName, "must have the parent key field '"+at+"' as a filterable string field that is not the key."),
+	}
 	parent := field(fields, at)
 	switch {
 	case at == "":

@@ -33,8 +33,11 @@ type selector struct {
 type skillset struct {
 	Name             string
 	Skills           []skill
-	IndexProjections struct{ Selectors []selector }
-	EncryptionKey    *encryptionKey
+	IndexProjections struct {
+		Selectors  []selector
+		Parameters struct{ ProjectionMode *string }
+	}
+	EncryptionKey *encryptionKey
 }
 
 // Kinds of outputs.

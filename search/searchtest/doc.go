@@ -36,9 +36,8 @@
 // one. Run, reset, resync and the resets of documents and skills are answered as by the
 // service and appear in the status of the indexer. No indexer reads or indexes anything: a
 // run, also that of the creation, begins after a second and fails one second later with this
-// reason; while it is under way, another one is refused with 409. Index projections are
-// stored unchecked: see search.CheckDefinition. From 2026-08 on, lists have pages of at most
-// 3000 entries.
+// reason; while it is under way, another one is refused with 409. From 2026-08 on, lists have
+// pages of at most 3000 entries.
 //
 // Queries: search by GET and POST with the simple and the full syntax, fields, modes,
 // synonyms, scoring profiles, filters, orders, selections, facets, highlights and paging
@@ -103,6 +102,8 @@
 //     users have reported, and otherwise none;
 //   - a skillset with a cycle or an unknown input is refused at its creation, and so is an
 //     indexer with a mapping to a missing field; an input without a source is accepted;
+//   - the target index of a projection, its key and the parent key field are checked when the
+//     skillset is created, the fields of mappings are not: see search.CheckDefinition;
 //   - members of knowledge sources and bases, of newer skills, and of the configuration
 //     of an indexer are stored without checks;
 //   - a knowledge source that a knowledge base names cannot be deleted: 400;

@@ -39,6 +39,9 @@ func TestDefinitionsThatMakeNoSenseAreRefused(t *testing.T) {
 	p := everyKind(t, nil)
 	skill := func(text string) string { return `{"name":"s","skills":[` + text + `]}` }
 	const merge = `{"@odata.type":"#Microsoft.Skills.Text.MergeSkill","name":"%s","inputs":[{"name":"text","source":"%s"}],"outputs":[{"name":"mergedText","targetName":"%s"}]}`
+	project := func(index, members string) string {
+		return strings.Replace(splitSkill, `"skills","skills"`, `"s","indexProjections":{"selectors":[{"targetIndexName":"`+index+`",`+members+`}]},"skills"`, 1)
+	}
 	for name, test := range map[string]struct{ path, body, message string }{
 		"a data source that exists":                 {"/datasources", blobSource, "Cannot create data source 'blobs' because it already exists."},
 		"a data source without a container":         {"/datasources", `{"name":"a","type":"azureblob","credentials":{}}`, "The property 'container' of type"},
@@ -56,6 +59,9 @@ func TestDefinitionsThatMakeNoSenseAreRefused(t *testing.T) {
 		"an input of no skill":                      {"/skillsets", skill(strings.Replace(fmt.Sprintf(merge, "a", "/document/a", "b"), `"text"`, `"txt"`, 1)), "Skill '#1' has the unknown input 'txt'"},
 		"two skills of one name":                    {"/skillsets", skill(fmt.Sprintf(merge, "a", "/document/a", "b") + "," + fmt.Sprintf(merge, "a", "/document/a", "c")), "There are two skills named 'a'"},
 		"skills that wait for each other":           {"/skillsets", skill(fmt.Sprintf(merge, "a", "/document/c/*", "b") + "," + fmt.Sprintf(merge, "b", "/document/b", "c")), "is part of a cycle"},
+		"a projection without a parent's key":       {"/skillsets", project("types", `"sourceContext":"/document","mappings":[]`), "The property 'parentKeyFieldName' of type"},
+		"a projection into no index":                {"/skillsets", project("none", `"parentKeyFieldName":"p","sourceContext":"/document","mappings":[]`), "Index 'none' does not exist"},
+		"a projection whose keys do not fit":        {"/skillsets", project("types", `"parentKeyFieldName":"p","sourceContext":"/document","mappings":[]`), "Index 'types' must have a key field with the 'keyword' analyzer"},
 		"a knowledge source of no kind":             {"/knowledgesources", `{"name":"a","kind":"no"}`, "The kind 'no' of the knowledge source 'a' is not valid"},
 		"a knowledge source of no index":            {"/knowledgesources", strings.NewReplacer("ks", "a", "types", "none").Replace(indexKS), "refers to an index 'none' that does not exist"},
 		"a knowledge base of no source":             {"/knowledgebases", `{"name":"a","knowledgeSources":[{"name":"none"}]}`, "refers to a knowledge source 'none' that does not exist"},

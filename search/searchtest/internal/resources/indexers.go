@@ -120,13 +120,16 @@ func checkIndexer(_ *Service, c *Catalog, next, current *indexer, rt routing.Rou
 			return &reply.Error{Status: http.StatusBadRequest, Message: "This indexer refers to " + use.noun + " '" + use.name + "' that doesn't exist"}
 		}
 	}
-	faults, _ := refusal.Indexer(next.Object.AppendTo(nil, rt.Version), func(collection, name string) json.RawMessage { // it is JSON
-		if collection != "indexes" {
-			return nil
-		}
-		return c.indexes[name].Definition().Definition
-	})
+	faults, _ := refusal.Indexer(next.Object.AppendTo(nil, rt.Version), c.find) // it is JSON
 	return shape.NewParser("indexer", rt.Version).RefuseFirst(faults)
+}
+
+// find returns the definition of an index for rules about definitions that refer to it, nil if there is none.
+func (c *Catalog) find(collection, name string) json.RawMessage {
+	if x := c.indexes[name]; x != nil && collection == "indexes" {
+		return x.Definition().Definition
+	}
+	return nil
 }
 
 func noSuchIndexer(s *Service, name string) *reply.Error {

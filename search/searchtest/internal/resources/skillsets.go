@@ -27,6 +27,7 @@ var skillsetKind = (&resourceKind[*definition]{
 	compact: "skillset",
 	service: "service",
 	parse:   parseSkillset,
+	keep:    checkSkillset,
 }).in(func(c *Catalog) map[string]*definition { return c.skillsets })
 
 var skillsetShape = shape.Shape{
@@ -48,9 +49,18 @@ var skillsetShape = shape.Shape{
 		}),
 		shape.Anything("knowledgeStore").When(apiversion.KnowledgeStore),
 		shape.ObjectOf("encryptionKey", &schema.EncryptionKey).When(apiversion.EncryptionKeys),
-		shape.Anything("indexProjections").When(apiversion.IndexProjections),
+		shape.ObjectOf("indexProjections", &projectionsShape).When(apiversion.IndexProjections),
 	},
 }
+
+// projectionsShape has the members that the published specification requires.
+var projectionsShape = shape.Shape{TypeName: "IndexProjections", Members: []shape.Property{
+	shape.ListOf("selectors", &shape.Shape{TypeName: "IndexProjectionSelector", Members: []shape.Property{
+		shape.Text("targetIndexName").Must(), shape.Text("parentKeyFieldName").Must(), shape.Text("sourceContext").Must(),
+		shape.ListOf("mappings", &skillInputShape).Must(),
+	}}).Must(),
+	shape.ObjectOf("parameters", &shape.Shape{TypeName: "IndexProjectionsParameters", Members: []shape.Property{shape.Text("projectionMode")}, Open: true}),
+}}
 
 // skillInputShape contains itself.
 var skillInputShape = shape.Shape{TypeName: "SkillInput"}
@@ -117,6 +127,19 @@ func parseSkillset(_ *Service, body []byte, version apiversion.Version) (*defini
 	}
 	faults, _ := refusal.Skillset(object.AppendTo(nil, version), nil) // it is JSON
 	return &definition{shape.Resource{Name: sent.Str("name"), Object: object, Sent: sent}}, p.RefuseFirst(faults)
+}
+
+// checkSkillset checks that the indexes into which a skillset projects exist and can take its documents.
+func checkSkillset(_ *Service, c *Catalog, next, _ *definition, rt routing.Route) *reply.Error {
+	if projections := next.Object.Object("indexProjections"); projections != nil {
+		for _, selector := range projections.Objects("selectors") {
+			if index := selector.Str("targetIndexName"); c.indexes[index] == nil {
+				return &reply.Error{Status: http.StatusBadRequest, Message: refusal.InvalidSelector(index, "does not exist.")}
+			}
+		}
+	}
+	faults, _ := refusal.Skillset(next.Object.AppendTo(nil, rt.Version), c.find) // it is JSON
+	return shape.NewParser("skillset", rt.Version).RefuseFirst(faults)
 }
 
 var resetSkillsShape = shape.Shape{TypeName: "SkillNames", Members: []shape.Property{shape.Texts("skillNames")}}
