@@ -38,8 +38,8 @@ func (d Definitions) LogValue() slog.Value { return slog.StringValue(d.String())
 // "skills/split.inputs/text". It checks names, values, and the inputs and outputs of skills, including cycles. If
 // others holds the definitions that this one refers to, it checks mappings and projections, too: the index must have
 // the fields, with types that accept the values. A reference to a definition that others lacks is skipped without a
-// problem. So are ranges of numbers, members that only some skills need, dimensions of vectors, and an empty connection
-// string, because an update keeps the stored one.
+// problem. So are numbers without a documented range, and an empty connection string, because an update keeps the
+// stored one.
 //
 // An unknown path of the enriched document is assumed to be a field of the source, unless its parent is a value that
 // has no members; that is a CheckReference.
@@ -68,9 +68,13 @@ func CheckDefinition[T models.SearchIndex | indexers.DataSource | indexers.Index
 		return err
 	}
 	for _, f := range faults {
-		e.Problems = append(e.Problems, &CheckProblem{Kind: CheckKind(f.Kind), Field: f.Path, Have: f.Have, Want: f.Want, Problem: f.Problem, Hint: f.Fix})
+		e.Problems = append(e.Problems, problemOf(f))
 	}
 	return e
+}
+
+func problemOf(f refusal.Fault) *CheckProblem {
+	return &CheckProblem{Kind: CheckKind(f.Kind), Field: f.Path, Have: f.Have, Want: f.Want, Problem: f.Problem, Hint: f.Fix}
 }
 
 // find returns a definition as JSON, nil if others lacks it.

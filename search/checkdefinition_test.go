@@ -188,6 +188,37 @@ func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 		"a way to split that is none": {func(c *chunking, _ *search.Definitions) {
 			changeSkill(c, 0, func(s *split) { s.TextSplitMode = "paragraphs" })
 		}, search.CheckValue, "skills/split.textSplitMode", "use one of pages, sentences", true},
+		"pages of a sentence": {func(c *chunking, _ *search.Definitions) {
+			changeSkill(c, 0, func(s *split) { s.MaximumPageLength = new(299) })
+		}, search.CheckValue, "skills/split.maximumPageLength", "use 300 to 50000", false},
+		"more than certain": {func(c *chunking, _ *search.Definitions) {
+			c.skillset.Skills = append(c.skillset.Skills, skills.EntityRecognition{MinimumPrecision: new(50.0)})
+		}, search.CheckValue, "skills/#5.minimumPrecision", "use 0 to 1", false},
+		"a translation into nothing": {func(c *chunking, _ *search.Definitions) {
+			c.skillset.Skills = append(c.skillset.Skills, skills.Translation{})
+		}, search.CheckValue, "skills/#5.defaultToLanguageCode", "set it", false},
+		"a call to nowhere": {func(c *chunking, _ *search.Definitions) {
+			c.skillset.Skills = append(c.skillset.Skills, skills.WebAPI{})
+		}, search.CheckValue, "skills/#5.uri", "set it", false},
+		"too many calls": {func(c *chunking, _ *search.Definitions) {
+			c.skillset.Skills = append(c.skillset.Skills, skills.WebAPI{URI: "https://h.example/S3CRET", DegreeOfParallelism: new(11)})
+		}, search.CheckValue, "skills/#5.degreeOfParallelism", "use 1 to 10", false},
+		"a timeout of Go": {func(c *chunking, _ *search.Definitions) {
+			c.skillset.Skills = append(c.skillset.Skills, skills.WebAPI{URI: "https://h.example/S3CRET", Timeout: "30s"})
+		}, search.CheckValue, "skills/#5.timeout", `got the timeout "30s": use an ISO 8601 duration`, true},
+		"a timeout of four minutes": {func(c *chunking, _ *search.Definitions) {
+			c.skillset.Skills = append(c.skillset.Skills, skills.WebAPI{URI: "https://h.example/S3CRET", Timeout: "PT4M"})
+		}, search.CheckValue, "skills/#5.timeout", "from 1 to 230 seconds", true},
+		"projected vectors of another length": {func(c *chunking, o *search.Definitions) {
+			changeSkill(c, 1, func(s *skills.AzureOpenAIEmbedding) { s.Dimensions = new(1536) })
+			o.Indexes[1].Fields[3].Dimensions = new(3)
+		}, search.CheckFieldType, "indexProjections.selectors/chunks.mappings/vector", "vectors of 1536 dimensions, and field \"vector\" takes 3", false},
+		"vectors of another length": {func(c *chunking, o *search.Definitions) {
+			embed := o.Skillsets[0].Skills[1].(skills.AzureOpenAIEmbedding)
+			embed.Context, embed.Dimensions, embed.Inputs = "/document", new(4), []skills.Input{{Name: "text", Source: "/document/content"}}
+			o.Skillsets[0].Skills = append(o.Skillsets[0].Skills[:1:1], append([]skills.Skill{embed}, o.Skillsets[0].Skills[2:]...)...)
+			c.indexer.OutputFieldMappings = []indexers.FieldMapping{{SourceFieldName: "/document/vector", TargetFieldName: "vector"}}
+		}, search.CheckFieldType, "outputFieldMappings//document/vector", "vectors of 4 dimensions", false},
 		"a skill that is nil": {func(c *chunking, _ *search.Definitions) {
 			c.skillset.Skills = append(c.skillset.Skills, nil)
 		}, search.CheckValue, "skills/#5", "leave it out", true},

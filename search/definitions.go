@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/internal/refusal"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -35,6 +36,7 @@ type definitionKind[T any] struct {
 	noun     string // "index"
 	notFound error
 	check    func(name string) error // of the name
+	valid    func(*T) error          // of the definition, before it is sent; may be nil
 	named    func(*T) (name, etag string)
 	needs    apiversion.Capability // 0 if all api-versions have it
 	keep     func(*T)              // fills members that the service does not return, before an update; may be nil
@@ -86,6 +88,27 @@ func (k *definitionKind[T]) allowed(conn *connection) error {
 	return nil
 }
 
+func (k *definitionKind[T]) validate(definition *T) error {
+	if k.valid == nil {
+		return nil
+	}
+	return k.valid(definition)
+}
+
+// readable returns a check for texts that no service can read, such as an interval of "1h".
+func readable[T any, F ~[]refusal.Fault](rules func(json.RawMessage, refusal.Others) (F, error)) func(*T) error {
+	return func(definition *T) error {
+		b, _ := json.Marshal(definition) // the request reports what cannot be encoded
+		found, _ := rules(b, nil)
+		for _, f := range found {
+			if f.Unsent {
+				return problemOf(f)
+			}
+		}
+		return nil
+	}
+}
+
 // url returns the address of a definition.
 func (k *definitionKind[T]) url(conn *connection, name string, query ...string) string {
 	return conn.url(k.path+quoted(name), query...)
@@ -97,7 +120,7 @@ func (k *definitionKind[T]) create(ctx context.Context, c manager, operation str
 	defer func() { end(err) }()
 	name, _ := k.named(&definition)
 	call := k.call(operation, name)
-	if err := errors.Join(k.check(name), k.allowed(c.conn)); err != nil {
+	if err := errors.Join(k.check(name), k.allowed(c.conn), k.validate(&definition)); err != nil {
 		var none T
 		return none, call.wrap(err)
 	}
@@ -116,7 +139,7 @@ func (k *definitionKind[T]) put(ctx context.Context, c manager, operation string
 		ifMatch = (*azcore.ETag)(&etag)
 	}
 	header, err := conditions(ifMatch, ifNoneMatch)
-	if err := errors.Join(k.check(name), k.allowed(c.conn), err); err != nil {
+	if err := errors.Join(k.check(name), k.allowed(c.conn), k.validate(&definition), err); err != nil {
 		return none, call.wrap(err)
 	}
 	if ifNoneMatch == nil {

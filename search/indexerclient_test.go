@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/models/indexers"
+	"github.com/go-azsearch/azsearch/models/skills"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -57,6 +58,33 @@ func TestWhatAVersionLacksIsNotSent(t *testing.T) {
 		require.ErrorContains(t, err, "Prefix and PageSize")
 	}
 	assert.Empty(t, w.requests)
+}
+
+// "1h" is no error of the service's: no version can read it.
+func TestDurationsThatNoServiceCanReadAreNotSent(t *testing.T) {
+	w := reply(201, `{"name":"x"}`)
+	client, ctx := newIndexerClient(t, w), t.Context()
+	for _, interval := range []string{"1h", "PT1M", "P2D", ""} {
+		x := indexers.Indexer{Name: "x", Schedule: &indexers.Schedule{Interval: interval}}
+		_, created := client.CreateIndexer(ctx, x, nil)
+		_, put := client.CreateOrUpdateIndexer(ctx, x, nil)
+		for _, err := range []error{created, put} {
+			var problem *search.CheckProblem
+			require.ErrorAs(t, err, &problem)
+			assert.Equal(t, "schedule.interval", problem.Field)
+			assert.ErrorContains(t, err, `indexer "x": field schedule.interval: got the interval "`+interval+`": use an ISO 8601 duration`)
+		}
+	}
+	_, err := client.CreateSkillset(ctx, skills.Skillset{Name: "x", Skills: []skills.Skill{skills.WebAPI{URI: "https://h.example/S3CRET", Timeout: "30s"}}}, nil)
+	require.ErrorContains(t, err, `field skills/#1.timeout: got the timeout "30s"`)
+	assert.NotContains(t, err.Error(), "S3CRET")
+	assert.Empty(t, w.requests)
+
+	// All other faults are left to the service.
+	_, err = client.CreateIndexer(ctx, indexers.Indexer{Name: "x", Schedule: &indexers.Schedule{Interval: "PT5M"}}, nil)
+	require.NoError(t, err)
+	_, err = client.CreateSkillset(ctx, skills.Skillset{Name: "x", Skills: []skills.Skill{skills.WebAPI{DegreeOfParallelism: new(11)}}}, nil)
+	require.NoError(t, err)
 }
 
 func TestListsFollowTheirPages(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/go-azsearch/azsearch/internal/refusal"
 	"github.com/go-azsearch/azsearch/models/indexers"
 )
 
@@ -14,6 +15,7 @@ var indexerKind = &definitionKind[indexers.Indexer]{
 	noun:     "indexer",
 	notFound: ErrIndexerNotFound,
 	check:    namedAtAll("indexer"),
+	valid:    readable[indexers.Indexer](refusal.Indexer),
 	named:    func(x *indexers.Indexer) (string, string) { return x.Name, x.ETag },
 	diff:     DiffDefinition[indexers.Indexer],
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/go-azsearch/azsearch/internal/refusal"
 	"github.com/go-azsearch/azsearch/models/skills"
 )
 
@@ -14,6 +15,7 @@ var skillsetKind = &definitionKind[skills.Skillset]{
 	noun:     "skillset",
 	notFound: ErrSkillsetNotFound,
 	check:    namedAtAll("skillset"),
+	valid:    readable[skills.Skillset](refusal.Skillset),
 	named:    func(x *skills.Skillset) (string, string) { return x.Name, x.ETag },
 	diff:     DiffDefinition[skills.Skillset],
 }

@@ -1,6 +1,7 @@
 package refusal
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -50,9 +51,11 @@ func Indexer(definition json.RawMessage, others Others) (l faults, err error) {
 	complete(enriched.Skills)
 	tree := treeOf(enriched.Skills)
 	l.mappings(&x, "fieldMappings", x.FieldMappings, others, func(mapping) string { return "" })
+	fields, _ := others.fields(x.TargetIndexName)
 	l.mappings(&x, "outputFieldMappings", x.OutputFieldMappings, others, func(m mapping) string {
 		at := "outputFieldMappings/" + m.SourceFieldName
 		l.source(at, m.SourceFieldName, tree)
+		l.dimensions(at, enriched.Skills, m.SourceFieldName, field(fields, cmp.Or(m.TargetFieldName, m.SourceFieldName)))
 		return tree.kind(m.SourceFieldName, "")
 	})
 	var source dataSource
@@ -70,7 +73,7 @@ func (l *faults) schedule(x *indexer) {
 	if !ok || every < 5*time.Minute || every > 24*time.Hour {
 		l.add(Fault{
 			Kind: Value, Path: "schedule.interval", Have: x.Schedule.Interval, Want: "PT5M to P1D", Problem: fmt.Sprintf("got the interval %q", x.Schedule.Interval),
-			Fix:  `use an ISO 8601 duration from 5 minutes to 1 day, such as "PT2H"`,
+			Fix: `use an ISO 8601 duration from 5 minutes to 1 day, such as "PT2H"`, Unsent: true,
 			Code: "InvalidIndexerSchedule", Service: "The interval '" + x.Schedule.Interval + "' of the indexer '" + x.Name + "' must be between 5 minutes and 1 day.",
 		})
 	}
@@ -175,6 +178,24 @@ func (l *faults) target(f Fault, index string, fields []Field, name, kind string
 	}
 }
 
+// dimensions checks that a field takes vectors of the length that a skill was told to make: the service refuses a
+// document with a vector of another length.
+func (l *faults) dimensions(path string, skills []skill, source string, f *Field) {
+	for i := range skills {
+		s := &skills[i]
+		if f == nil || f.Dimensions == nil || s.Dimensions == nil || s.typ() != embedding || *s.Dimensions == *f.Dimensions {
+			continue
+		}
+		if slices.ContainsFunc(s.Outputs, func(o output) bool { return s.path(o) == source }) {
+			l.add(Fault{
+				Kind: FieldType, Path: path, Have: strconv.Itoa(*f.Dimensions), Want: strconv.Itoa(*s.Dimensions),
+				Problem: fmt.Sprintf("skill %q makes vectors of %d dimensions, and field %q takes %d", s.Name, *s.Dimensions, f.Name, *f.Dimensions),
+				Fix:     "give both the same dimensions; for the field that takes a new index",
+			})
+		}
+	}
+}
+
 // crack checks that an indexer of files produces what its skills read.
 func (l *faults) crack(x *indexer, skills []skill, tree tree) {
 	c := &x.Parameters.Configuration
@@ -219,6 +240,7 @@ func (l *faults) projections(s skillset, tree tree, others Others) {
 			}
 			l.sources(at, m.Inputs, tree)
 			if known {
+				l.dimensions(at, s.Skills, m.Source, field(fields, m.Name))
 				l.target(Fault{Path: at}, p.TargetIndexName, fields, m.Name, tree.kind(m.Source, p.SourceContext))
 			}
 		}

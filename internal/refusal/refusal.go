@@ -41,6 +41,7 @@ type Fault struct {
 	Fix        string // suggested fix
 	Service    string // the service's message at creation; "" if an indexer run fails
 	Code       string // of newer versions, or ""
+	Unsent     bool   // no service can read the value, so the client does not send it
 }
 
 // Field is the part of an index field that matters to indexers.
@@ -48,6 +49,7 @@ type Field struct {
 	Name, Type, Analyzer string
 	Key                  bool
 	Filterable           *bool
+	Dimensions           *int
 	Fields               []Field
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Input is an input of a skill, or a mapping of a projection.
@@ -21,8 +22,13 @@ type skill struct {
 	Type                       string `json:"@odata.type"`
 	Name, Description, Context string
 	TextSplitMode              *string
-	Inputs                     []Input
-	Outputs                    []output
+	Unit, URI, Timeout         string
+	DefaultToLanguageCode      string
+	Dimensions                 *int
+	// Numbers with a range.
+	MinimumPrecision, MaximumPageLength, DegreeOfParallelism *float64
+	Inputs                                                   []Input
+	Outputs                                                  []output
 }
 
 type selector struct {
@@ -66,6 +72,8 @@ func all(kind string, outputs string) map[string]string {
 
 const translated = "translatedText translatedFromLanguageCode translatedToLanguageCode"
 
+const embedding = "Text.AzureOpenAIEmbeddingSkill"
+
 // signatures describe the service's skills, by the text after "#Microsoft.Skills.".
 var signatures = map[string]signature{
 	"Vision.OcrSkill":                      {"image url queryString", "text layoutText", all(text, "text")},
@@ -84,7 +92,7 @@ var signatures = map[string]signature{
 	"Text.PIIDetectionSkill":               {"text languageCode", "piiEntities maskedText", all(text, "maskedText")},
 	"Text.TranslationSkill":                {"text fromLanguageCode toLanguageCode", translated, all(text, translated)},
 	"Text.CustomEntityLookupSkill":         {"text languageCode", "entities", nil},
-	"Text.AzureOpenAIEmbeddingSkill":       {"text", "embedding", all(vector, "embedding")},
+	embedding:                              {"text", "embedding", all(vector, "embedding")},
 	"Util.DocumentExtractionSkill":         {"file_data", "content normalized_images", all(text, "content")},
 	"Util.DocumentIntelligenceLayoutSkill": {"file_data", "markdown_document text_sections normalized_images", nil},
 	"Util.ContentUnderstandingSkill":       {"file_data", "text_sections normalized_images", nil},
@@ -131,7 +139,7 @@ func (l *faults) names(skills []skill) {
 // skill checks one skill, without regard to the others.
 func (l *faults) skill(i int, s *skill, tree tree) {
 	path, says := "skills/"+s.Name, "Skill '#"+strconv.Itoa(i+1)+"' "
-	_, typ, _ := strings.Cut(s.Type, "#Microsoft.Skills.")
+	typ := s.typ()
 	known := signatures[typ]
 	inputs, outputs := strings.Fields(known.inputs), strings.Fields(known.outputs)
 	for i, in := range s.Inputs {
@@ -168,11 +176,47 @@ func (l *faults) skill(i int, s *skill, tree tree) {
 	if s.Type == "" { // nil in Go
 		l.add(Fault{Kind: Value, Path: path, Problem: "it is not a skill", Fix: "set it, or leave it out"})
 	}
-	if s.TextSplitMode != nil && typ == "Text.SplitSkill" {
-		l.among(path+".textSplitMode", *s.TextSplitMode, []string{"pages", "sentences"})
-	}
+	l.values(path, s)
 	l.source(path+".context", s.Context, tree)
 	l.sources(path, s.Inputs, tree)
+}
+
+// typ returns the text after "#Microsoft.Skills.".
+func (s *skill) typ() string {
+	_, typ, _ := strings.Cut(s.Type, "#Microsoft.Skills.")
+	return typ
+}
+
+// values checks the members that one type of skills has. The ranges of precisions and the required members are those
+// of the published specification, the other ranges those of the documentation.
+func (l *faults) values(path string, s *skill) {
+	between := func(name string, value *float64, least, most float64) {
+		if value != nil && (*value < least || *value > most) {
+			l.add(Fault{Kind: Value, Path: path + "." + name, Problem: fmt.Sprintf("got %v", *value), Fix: fmt.Sprintf("use %v to %v", least, most)})
+		}
+	}
+	switch s.typ() {
+	case "Text.SplitSkill":
+		if s.TextSplitMode != nil {
+			l.among(path+".textSplitMode", *s.TextSplitMode, []string{"pages", "sentences"})
+		}
+		if s.Unit == "" || s.Unit == "characters" { // tokens have no documented range
+			between("maximumPageLength", s.MaximumPageLength, 300, 50000)
+		}
+	case "Text.V3.EntityRecognitionSkill", "Text.V3.EntityLinkingSkill", "Text.PIIDetectionSkill":
+		between("minimumPrecision", s.MinimumPrecision, 0, 1)
+	case "Text.TranslationSkill":
+		l.needs([2]string{path + ".defaultToLanguageCode", s.DefaultToLanguageCode})
+	case "Custom.WebApiSkill":
+		l.needs([2]string{path + ".uri", s.URI})
+		between("degreeOfParallelism", s.DegreeOfParallelism, 1, 10)
+		if limit, ok := duration(s.Timeout); s.Timeout != "" && (!ok || limit < time.Second || limit > 230*time.Second) {
+			l.add(Fault{
+				Kind: Value, Path: path + ".timeout", Have: s.Timeout, Want: "PT1S to PT230S", Problem: fmt.Sprintf("got the timeout %q", s.Timeout),
+				Fix: `use an ISO 8601 duration from 1 to 230 seconds, such as "PT30S"`, Unsent: true,
+			})
+		}
+	}
 }
 
 // sources checks the sources of inputs.
@@ -227,10 +271,9 @@ func treeOf(skills []skill) tree {
 	t := tree{}
 	for i := range skills {
 		s := &skills[i]
-		_, typ, _ := strings.Cut(s.Type, "#Microsoft.Skills.")
 		for _, out := range s.Outputs {
 			if path := s.path(out); !t.writes(path) {
-				t[path] = signatures[typ].kinds[out.Name]
+				t[path] = signatures[s.typ()].kinds[out.Name]
 			}
 		}
 	}
