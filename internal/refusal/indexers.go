@@ -178,7 +178,7 @@ func (l *faults) target(f Fault, index string, fields []Field, name, kind string
 	}
 }
 
-// dimensions checks that a field takes vectors of the length that a skill was told to make: the service refuses a
+// dimensions checks that a field takes vectors of the length that a skill is set to make: the service refuses a
 // document with a vector of another length.
 func (l *faults) dimensions(path string, skills []skill, source string, f *Field) {
 	for i := range skills {
