@@ -150,7 +150,8 @@ type Receipt struct {
 //
 // Permissions can hide documents from a search.Rows, even with an admin key, and would make the receipt untrue. So
 // DeleteWhere first reads the definition of the index. If it has permission filters, all reads are elevated; if they
-// cannot be, or the definition cannot be read, nothing is deleted and the error is search.ErrPartialView.
+// cannot be, or the definition cannot be read, nothing is deleted and the error is search.ErrPartialView. It reads the
+// definition again before and after the last scan, and gives no receipt if filters have come that it cannot pass.
 // search.ClientOptions.AssumeWholeView declares that nothing is hidden.
 //
 // Deletes have class models.ClassBestEffort, unless ctx has another. While sending is suspended or paused no batch

@@ -103,6 +103,13 @@ func (d *deletion) last(ctx context.Context, s *deleteSpool, hopeless bool) erro
 		if err := d.find(ctx, s, nil); err != nil {
 			return fmt.Errorf("unknown whether matching documents are left: %w", err)
 		}
+		if s.count == 0 {
+			// Filters may also have come between the definition and the scan. The first scan is of the whole index if a
+			// definition read after it has none; otherwise the second is, or is refused.
+			if err := d.find(wholeindex.Again(ctx), s, nil); err != nil {
+				return fmt.Errorf("unknown whether matching documents are left: %w", err)
+			}
+		}
 		r.Left = s.count
 		if s.count == 0 {
 			r.NoneLeftAt = began

@@ -324,3 +324,38 @@ func TestPermissionFiltersThatComeMeanwhileLeaveNoFalseReceipt(t *testing.T) {
 		})
 	}
 }
+
+// late adds a restricted document before the definition is read for the last scan, and permission filters after it.
+type late struct {
+	*permissionRig
+	t           *testing.T
+	definitions int
+}
+
+func (l *late) Do(req *http.Request) (*http.Response, error) {
+	switch {
+	case req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "/indexes('guarded')"):
+		if l.definitions++; l.definitions == 2 {
+			_, err := search.UploadDocuments(l.t.Context(), l.role, []guarded{{ID: "late", Owner: "c", Users: []string{"u"}}}, nil)
+			require.NoError(l.t, err)
+		}
+	case l.definitions == 2 && strings.HasSuffix(req.URL.Path, "search.post.search"):
+		l.definitions++
+		l.option(l.t, models.PermissionFilterEnabled)
+	}
+	return l.service.Do(req)
+}
+
+// The definition has no filters when it is read for the last scan, which is trimmed.
+func TestPermissionFiltersDuringTheLastScanLeaveNoFalseReceipt(t *testing.T) {
+	r := newPermissionRig(t)
+	r.option(t, models.PermissionFilterDisabled)
+	opts := &search.ClientOptions{}
+	opts.Transport = &late{permissionRig: r, t: t}
+	client, err := search.NewClientWithKey(r.service.URL(), "guarded", azcore.NewKeyCredential(searchtest.AdminKey), opts)
+	require.NoError(t, err)
+	receipt, err := repair.DeleteWhere(t.Context(), r.rows(t, client), r.sender.Raw(), &repair.DeleteOptions{AllowDeletes: 10, SameIndex: true})
+	require.ErrorIs(t, err, search.ErrPartialView)
+	assert.Zero(t, receipt.NoneLeftAt)
+	assert.Equal(t, []string{"late"}, r.service.DocumentKeys("guarded"))
+}
