@@ -31,9 +31,9 @@
 //
 // Data sources, indexers and skillsets are created, read, listed and deleted like indexes, with ETags and conditions.
 // The service never returns a connection string; a data source that is read and written back keeps its own.
-// WaitForIndexer runs an indexer and returns its failures. Retrieve asks a knowledge base; RetrieveStream returns the
-// parts of the reply as they arrive. Types with secrets print and log *** in their place; for the
-// exceptions see package models/indexers.
+// WaitForIndexer runs an indexer, or waits for the run that CreateIndexer starts, and returns its failures. Retrieve
+// asks a knowledge base; RetrieveStream returns the parts of the reply as they arrive. Types with secrets print and
+// log *** in their place; for the exceptions see package models/indexers.
 //
 // Every operation of the stable api-versions since 2025-09-01 has a function, except queries as GET, and every
 // property has a field: go run ./internal/spec/report, in the repository, counts them per version. Do sends any other
