@@ -27,14 +27,14 @@ func TestIndexerSession(t *testing.T) {
 	assert.Equal(t, ended{0, "reset; the next run of feed reads everything again\n", ""}, s.run("indexer", "reset", "feed"))
 	assert.Equal(t, ended{0, "started; azsearch indexer status feed shows the outcome\n", ""}, s.run("indexer", "run", "feed"))
 
-	got := s.run("indexer", "run", "-wait", "feed")
+	got := s.run("indexer", "run", "-wait", "feed") // waits for the run that was requested, or after it for another
 	assert.Equal(t, 1, got.code)
-	assert.Regexp(t, `^  \w+Failure  \S+Z  0s  0 items  0 failed  .+\n    "" \(501\): .+\n$`, got.stdout)
+	assert.Regexp(t, `^  \w+Failure  \S+Z  1s  0 items  0 failed  .+\n    "" \(501\): .+\n$`, got.stdout)
 	assert.Contains(t, got.stderr, `indexer "feed": execution ended with status`)
 
 	got = s.run("indexer", "status", "feed")
 	assert.Equal(t, 1, got.code)
-	assert.Regexp(t, `^feed: ready\n(  \w+Failure .+\n){2}  reset .+\n    "" \(501\): .+\n$`, got.stdout)
+	assert.Regexp(t, `^feed: ready\n(  \w+Failure .+\n){1,2}  reset .+\n    "" \(501\): .+\n$`, got.stdout)
 	assert.Contains(t, got.stderr, "the last run, or an item of it, failed: feed;")
 	got = s.run("indexer", "status", "-json")
 	var status indexers.Status
