@@ -2,6 +2,7 @@ package parquetrows
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"math"
 	"math/big"
@@ -20,6 +21,7 @@ import (
 // encoder writes rows as JSON.
 type encoder struct {
 	root    *node
+	leaves  []format.SchemaElement
 	columns [][]parquet.Value // by column: values of the row that are not written yet
 }
 
@@ -45,9 +47,14 @@ const (
 	dictionary
 )
 
-func newEncoder(root *parquet.Column) *encoder {
+func newEncoder(file *parquet.File) *encoder {
 	e := &encoder{}
-	e.root = e.node(root)
+	for _, element := range file.Metadata().Schema {
+		if element.Type.Valid {
+			e.leaves = append(e.leaves, element)
+		}
+	}
+	e.root = e.node(file.Root())
 	return e
 }
 
@@ -59,6 +66,9 @@ func (e *encoder) node(c *parquet.Column) *node {
 	}
 	if c.Leaf() {
 		n.shape, n.scalar = leaf, scalarOf(c.Type())
+		if _, is := e.leaves[len(e.columns)].LogicalType.Value.(*format.Float16Type); is { // the library does not know the type
+			n.scalar = func(b []byte, v *parquet.Value) []byte { return appendFloat(b, float16(v.ByteArray()), 32) }
+		}
 		e.columns = append(e.columns, nil)
 		n.last = len(e.columns)
 		return n
@@ -235,7 +245,9 @@ func scalarOf(t parquet.Type) func([]byte, *parquet.Value) []byte {
 				return append(append(append(b, '"'), id.String()...), '"')
 			}
 		case *format.JsonType:
-			return func(b []byte, v *parquet.Value) []byte { return append(b, v.ByteArray()...) }
+			return appendJSON
+		case *format.StringType, *format.EnumType: // what is not UTF-8 stays so, and the record is rejected
+			return func(b []byte, v *parquet.Value) []byte { return jsontext.AppendString(b, v.ByteArray()) }
 		case *format.IntType:
 			if !l.IsSigned {
 				if t.Kind() == parquet.Int64 {
@@ -289,7 +301,38 @@ func appendFloat(b []byte, f float64, bits int) []byte {
 	return strconv.AppendFloat(b, f, 'f', -1, bits)
 }
 
-// appendString appends bytes as a JSON string: text if they are UTF-8, else base64.
+// float16 returns a number of half precision, little-endian.
+func float16(b []byte) float64 {
+	bits := binary.LittleEndian.Uint16(b)
+	fraction, exponent := float64(bits&0x3ff), int(bits>>10&0x1f)
+	var f float64
+	switch exponent {
+	case 0:
+		f = math.Ldexp(fraction, -24)
+	case 0x1f:
+		if f = math.Inf(1); fraction != 0 {
+			f = math.NaN()
+		}
+	default:
+		f = math.Ldexp(fraction+0x400, exponent-25)
+	}
+	if bits&0x8000 != 0 {
+		f = -f
+	}
+	return f
+}
+
+// appendJSON appends the value of a column of JSON. What is not JSON becomes text, because between the members of the
+// row it could be further members.
+func appendJSON(b []byte, v *parquet.Value) []byte {
+	text := v.ByteArray()
+	if json.Valid(text) {
+		return append(b, text...)
+	}
+	return jsontext.AppendString(b, text)
+}
+
+// appendString appends bytes of no declared type as a JSON string: text if they are UTF-8, else base64.
 func appendString(b, s []byte) []byte {
 	if !utf8.Valid(s) {
 		return append(base64.StdEncoding.AppendEncode(append(b, '"'), s), '"')

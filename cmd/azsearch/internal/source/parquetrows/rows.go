@@ -3,13 +3,18 @@
 package parquetrows
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
+	"strings"
 	"sync/atomic"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // atOnce is the number of rows per decoding step.
@@ -18,8 +23,10 @@ const atOnce = 128
 // Rows reads the rows of a file. Only Share is safe for concurrent use.
 type Rows struct {
 	file    *parquet.File
+	from    io.ReaderAt
 	groups  []parquet.RowGroup // not read yet; rows is of the first one, or nil
 	rows    parquet.Rows
+	left    int64 // number of rows that the opened group still has
 	encoder *encoder
 	buffer  []parquet.Row
 	ready   []parquet.Row // part of buffer: decoded, not written
@@ -49,7 +56,7 @@ func Open(r io.ReaderAt, size int64) (_ *Rows, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("not a Parquet file, or cut off: %w", err)
 	}
-	return &Rows{file: file, groups: file.RowGroups(), encoder: newEncoder(file.Root()), buffer: make([]parquet.Row, atOnce)}, nil
+	return &Rows{file: file, from: r, groups: file.RowGroups(), encoder: newEncoder(file), buffer: make([]parquet.Row, atOnce)}, nil
 }
 
 // Append appends rows to data, each as a line of JSON, and the end of each line to ends, until data has about size
@@ -79,8 +86,14 @@ func (r *Rows) Append(data []byte, ends []int, size int) (_ []byte, _ []int, err
 // fill decodes the next rows.
 func (r *Rows) fill() error {
 	for len(r.groups) > 0 {
+		if r.groups[0].NumRows() == 0 { // the library cannot read it
+			r.groups = r.groups[1:]
+			continue
+		}
 		if r.rows == nil {
-			r.rows = r.groups[0].Rows()
+			if err := r.open(); err != nil {
+				return err
+			}
 		}
 		n, err := r.rows.ReadRows(r.buffer)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -89,11 +102,15 @@ func (r *Rows) fill() error {
 		if errors.Is(err, io.EOF) && n == 0 {
 			err := r.rows.Close()
 			r.rows, r.groups = nil, r.groups[1:]
+			if err == nil && r.left != 0 {
+				err = fmt.Errorf("a row group does not have as many rows as the footer says: %w", parquet.ErrCorrupted)
+			}
 			if err != nil {
 				return err
 			}
 			continue
 		}
+		r.left -= int64(n)
 		r.ready = r.buffer[:n]
 		return nil
 	}
@@ -111,8 +128,46 @@ func (r *Rows) SkipTo(row int64) (err error) {
 	if row == 0 || len(r.groups) == 0 {
 		return nil
 	}
-	r.rows = r.groups[0].Rows()
+	if err := r.open(); err != nil {
+		return err
+	}
+	r.left -= row
 	return r.rows.SeekToRow(row)
+}
+
+// open opens the first of the groups.
+func (r *Rows) open() error {
+	all := r.file.Metadata().RowGroups
+	columns := all[len(all)-len(r.groups)].Columns
+	for i := range columns {
+		if err := r.checkDictionary(&columns[i].MetaData); err != nil {
+			return fmt.Errorf("column %s: %w", strings.Join(columns[i].MetaData.PathInSchema, "."), err)
+		}
+	}
+	r.rows, r.left = r.groups[0].Rows(), r.groups[0].NumRows()
+	return nil
+}
+
+// checkDictionary compares the dictionary of a column with its checksum, if it has one. The library compares those of
+// the other pages only.
+func (r *Rows) checkDictionary(c *format.ColumnMetaData) error {
+	if c.DictionaryPageOffset <= 0 || c.TotalCompressedSize <= 0 {
+		return nil
+	}
+	page := bufio.NewReader(io.NewSectionReader(r.from, c.DictionaryPageOffset, c.TotalCompressedSize))
+	var header format.PageHeader
+	err := thrift.NewDecoder(new(thrift.CompactProtocol).NewReader(page)).Decode(&header)
+	if err != nil || header.Type != format.DictionaryPage || header.CRC == 0 {
+		return nil //nolint:nilerr // the library says what is wrong with a header
+	}
+	sum := crc32.NewIEEE()
+	if _, err := io.CopyN(sum, page, int64(header.CompressedPageSize)); err != nil && !errors.Is(err, io.EOF) { // io.EOF would be the end of the rows
+		return err
+	}
+	if sum.Sum32() != uint32(header.CRC) {
+		return fmt.Errorf("the dictionary differs from its checksum: %w", parquet.ErrCorrupted)
+	}
+	return nil
 }
 
 // Share returns the part of size that corresponds to the rows read so far.

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -133,4 +135,87 @@ func FuzzCorruptFile(f *testing.F) {
 		}
 		_ = r.Close()
 	})
+}
+
+// written returns a file of one group of rows for each element, with checksums, and its rows.
+func written[T any](t *testing.T, schema *parquet.Schema, groups ...[]T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[T](&b, schema)
+	for _, rows := range groups {
+		_, err := w.Write(rows)
+		require.NoError(t, errors.Join(err, w.Flush()))
+	}
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
+
+func lines(t *testing.T, content []byte) []string {
+	t.Helper()
+	r, err := Open(bytes.NewReader(content), int64(len(content)))
+	require.NoError(t, err)
+	return read(t, r)
+}
+
+// What a column declares decides how its bytes are read. Text that is not UTF-8 stays so for the load to reject, and
+// what is not JSON cannot become members of the row.
+func TestValuesThatAreNotOfTheirTypeStayDistinct(t *testing.T) {
+	type row struct {
+		S []byte  `parquet:"s"`
+		J []byte  `parquet:"j"`
+		B []byte  `parquet:"b"`
+		H [2]byte `parquet:"h"`
+	}
+	half := parquet.Leaf(float16Type{parquet.FixedLenByteArrayType(2)})
+	schema := parquet.NewSchema("row", parquet.Group{"s": parquet.String(), "j": parquet.JSON(), "b": parquet.Leaf(parquet.ByteArrayType), "h": half})
+	content := written(t, schema, []row{
+		{S: []byte("caf\xe9"), J: []byte(`1,"s":"x"`), B: []byte("caf\xe9"), H: [2]byte{0, 0x3e}},
+		{S: []byte("é"), J: []byte(`{"a":[1]}`), B: []byte("é"), H: [2]byte{1, 0x80}},
+		{S: []byte(""), J: []byte(""), B: []byte(""), H: [2]byte{0, 0xfc}},
+	})
+	assert.Equal(t, []string{
+		"{\"b\":\"Y2Fm6Q==\",\"h\":1.5,\"j\":\"1,\\\"s\\\":\\\"x\\\"\",\"s\":\"caf\xe9\"}\n",
+		"{\"b\":\"é\",\"h\":-5.9604645e-08,\"j\":{\"a\":[1]},\"s\":\"é\"}\n",
+		"{\"b\":\"\",\"h\":\"-INF\",\"j\":\"\",\"s\":\"\"}\n",
+	}, lines(t, content))
+}
+
+// float16Type is the type of numbers of half precision, which the library does not have.
+type float16Type struct{ parquet.Type }
+
+func (float16Type) LogicalType() *format.LogicalType {
+	return &format.LogicalType{Value: &format.Float16Type{}}
+}
+
+func TestDamagedDictionaryIsAnError(t *testing.T) {
+	type row struct {
+		ID string `parquet:"id,dict"`
+	}
+	content := written(t, parquet.SchemaOf(row{}), []row{{"alpha"}, {"beta"}, {"alpha"}})
+	require.Len(t, lines(t, content), 3)
+	at := bytes.Index(content, []byte("alpha"))
+	require.Positive(t, at)
+	content[at] = 'A'
+	for _, skip := range []int64{0, 1} {
+		r, err := Open(bytes.NewReader(content), int64(len(content)))
+		require.NoError(t, err)
+		if err = r.SkipTo(skip); err == nil {
+			_, _, err = r.Append(nil, nil, 100)
+		}
+		assert.ErrorContains(t, err, "column id: the dictionary differs from its checksum")
+	}
+}
+
+// Writers that append tables write a group for an empty one, too. pyarrow wrote the file, with groups of 0, 2, 0, 1 and 0 rows.
+func TestGroupsWithoutRowsArePassedOver(t *testing.T) {
+	content, err := os.ReadFile("testdata/emptygroups.parquet")
+	require.NoError(t, err)
+	all := []string{"{\"id\":\"a\"}\n", "{\"id\":\"b\"}\n", "{\"id\":\"c\"}\n"}
+	assert.Equal(t, all, lines(t, content))
+	for row := range 4 {
+		r, err := Open(bytes.NewReader(content), int64(len(content)))
+		require.NoError(t, err)
+		require.NoError(t, r.SkipTo(int64(row)))
+		assert.Equal(t, all[row:], append([]string{}, read(t, r)...), row)
+	}
 }
