@@ -26,6 +26,9 @@ func Of(filter string, fields []models.SearchField) string {
 	if hint := oneOf(filter, plain, byPath); hint != "" {
 		return hint
 	}
+	if hint := part(plain, byPath); hint != "" {
+		return hint
+	}
 	for _, x := range instead {
 		if found := x.wrong.FindString(plain); found != "" {
 			return fmt.Sprintf("write %s instead of %s", x.right, strings.TrimSpace(found))
@@ -69,8 +72,6 @@ var instead = []struct {
 	{regexp.MustCompile(`!`), "not"},
 	{regexp.MustCompile(`(?i:\bis\s+not\s+null\b)`), "ne null"},
 	{regexp.MustCompile(`(?i:\bis\s+null\b)`), "eq null"},
-	{regexp.MustCompile(`(?i:\slike\s)`), "search.ismatch('TEXT*', 'FIELD')"},
-	{regexp.MustCompile(`(?i:\b(startswith|endswith|contains|substringof)\s*\()`), "search.ismatch('TEXT*', 'FIELD')"},
 	{regexp.MustCompile(`\b(EQ|Eq)\b`), "eq"},
 	{regexp.MustCompile(`\b(AND|And)\b`), "and"},
 	{regexp.MustCompile(`\b(OR|Or)\b`), "or"},
@@ -115,6 +116,36 @@ func oneOf(filter, plain string, fields map[string]*models.SearchField) string {
 		right = "not " + right
 	}
 	return fmt.Sprintf("write %s instead of %s", right, plain[at[4]:at[5]])
+}
+
+var (
+	like     = regexp.MustCompile(`(?i)([\pL_][\pL\pN_./]*)?\s+((?:not\s+)?like)\b`)
+	contains = regexp.MustCompile(`(?i)\b((?:startswith|endswith|contains|substringof)\s*\()\s*([\pL_][\pL\pN_./]*)?`)
+)
+
+// part returns advice on a search for a part of a text, which OData has and the service lacks. search.ismatch needs a
+// searchable field.
+func part(plain string, fields map[string]*models.SearchField) string {
+	name, found := "", ""
+	if m := like.FindStringSubmatch(plain); m != nil {
+		name, found = m[1], m[2]
+	} else if m := contains.FindStringSubmatch(plain); m != nil {
+		found, name = m[1], m[2]
+	} else {
+		return ""
+	}
+	f := fields[name]
+	switch {
+	case f == nil:
+		name = "FIELD"
+	case f.Type != models.DataTypeString && f.Type != models.Collection(models.DataTypeString):
+		return fmt.Sprintf("%s is for text, and %s is %s: compare it with eq, ne, gt, ge, lt or le", found, name, f.Type)
+	case f.Searchable != nil && !*f.Searchable && f.Type == models.DataTypeString:
+		return fmt.Sprintf("write %s ge 'TEXT' and %[1]s lt 'TEXU' instead of %s: the field is not searchable, and this finds what begins with TEXT", name, found)
+	case f.Searchable != nil && !*f.Searchable:
+		return fmt.Sprintf("%s needs a searchable field, and %s is not", found, name)
+	}
+	return fmt.Sprintf("write search.ismatch('TEXT*', '%s') instead of %s: it finds words that begin with TEXT", name, found)
 }
 
 // either compares a field with the first of some values that need no quotes.
