@@ -2,13 +2,13 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"strings"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/load"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/shell"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -27,33 +27,22 @@ func (l *loading) rejects(at *load.Checkpoint) (*load.Rejects, error) {
 // again returns the command that loads a file of rejects, which is its missing last argument. It has the flags that
 // decide where records go and how they are converted: a reject is the original record.
 func (l *loading) again() string {
-	words := []string{"azsearch load -index", shellWord(l.definition.Name)}
+	words := []string{"azsearch load -index", shell.Word(l.definition.Name)}
 	for _, flag := range []string{"key", "action", "action-column", "unknown", "jq", "queue"} {
 		if l.IsSet(flag) {
-			words = append(words, "-"+flag, shellWord(l.String(flag)))
+			words = append(words, "-"+flag, shell.Word(l.String(flag)))
 		}
 	}
 	for _, flag := range []string{"map", "split"} {
 		for _, value := range l.StringSlice(flag) {
-			words = append(words, "-"+flag, shellWord(value))
+			words = append(words, "-"+flag, shell.Word(value))
 		}
 	}
 	if endpoint := l.String("endpoint"); endpoint != os.Getenv(connect.EndpointVariable) {
-		words = append(words, "-endpoint", shellWord(endpoint))
+		words = append(words, "-endpoint", shell.Word(endpoint))
 	}
 	if version := l.String("api-version"); version != search.DefaultAPIVersion && version != os.Getenv(connect.VersionVariable) {
-		words = append(words, "-api-version", shellWord(version))
+		words = append(words, "-api-version", shell.Word(version))
 	}
 	return strings.Join(words, " ")
-}
-
-// shellWord quotes a word for a POSIX shell, if it needs that.
-func shellWord(word string) string {
-	plain := func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+", r)
-	}
-	if word != "" && strings.IndexFunc(word, plain) < 0 {
-		return word
-	}
-	return fmt.Sprintf("'%s'", strings.ReplaceAll(word, "'", `'\''`))
 }

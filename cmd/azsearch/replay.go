@@ -20,6 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/shell"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -50,7 +51,7 @@ func runReplay(ctx context.Context, c *serviceCall) error {
 	if info, err := os.Stat(dir); err != nil {
 		return err
 	} else if !info.IsDir() {
-		return fmt.Errorf("%s is not a directory: name the directory of the dead letters; azsearch load -index NAME %s loads the rejects of a load", dir, shellWord(dir))
+		return fmt.Errorf("%s is not a directory: name the directory of the dead letters; azsearch load -index NAME %s loads the rejects of a load", dir, shell.Word(dir))
 	}
 	if strange, err := foreign(dir); err != nil || strange {
 		return errors.Join(err, fmt.Errorf("%s has other files and no dead letters: is the path right?", dir))

@@ -188,6 +188,7 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/database", May: []string{pgx, modernc, "./bufferedsender/outbox"}, Not: []string{http}},
 	{Folder: "cmd/azsearch/internal/doctor", May: []string{"./cmd/azsearch/internal/amount", azcore, "./search", "./models", "./bufferedsender/queue", "./bufferedsender/outbox", "./cmd/azsearch/internal/keyrange", "./internal/sleep", humanize}, Not: []string{sql}},
 	{Folder: "cmd/azsearch/internal/trial", May: []string{"./models", "./bufferedsender"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/shell", Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/sorted", Not: []string{http, sql}},
 	// Readers of one file format each. jq and compression are imported only where they are used.
 	{Folder: "cmd/azsearch/internal/source", May: []string{"./cmd/azsearch/internal/source/...", compress}, Not: []string{http, sql}}, // compress for its tests
@@ -195,17 +196,17 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/source/csvtext", Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/source/compressed", May: []string{compress}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/source/parquetrows", May: []string{parquet, uuid, "./cmd/azsearch/internal/source/jsontext"}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/jqfilter", May: []string{gojq}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/jqfilter", May: []string{gojq, "./cmd/azsearch/internal/source/jsontext"}, Not: []string{http, sql}},
 	// Records and index definitions; load does the sending.
-	{Folder: "cmd/azsearch/internal/convert", May: []string{"./cmd/azsearch/internal/amount", "./models/...", "./internal/wire", "./cmd/azsearch/internal/source/csvtext", "./cmd/azsearch/internal/source/jsontext"}, Not: []string{sql}},
+	{Folder: "cmd/azsearch/internal/convert", May: []string{"./cmd/azsearch/internal/amount", "./cmd/azsearch/internal/shell", "./models/...", "./internal/wire", "./cmd/azsearch/internal/source/csvtext", "./cmd/azsearch/internal/source/jsontext"}, Not: []string{sql}},
 	{Folder: "cmd/azsearch/internal/load", May: []string{"./models/...", "./events", "./bufferedsender", "./bufferedsender/queue", "./internal/disk", "./cmd/azsearch/internal/...", humanize}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/infer", May: []string{"./cmd/azsearch/internal/amount", "./models/...", "./cmd/azsearch/internal/source/...", "./cmd/azsearch/internal/convert"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/infer", May: []string{"./cmd/azsearch/internal/amount", "./cmd/azsearch/internal/shell", "./models/...", "./cmd/azsearch/internal/source/...", "./cmd/azsearch/internal/convert"}, Not: []string{http, sql}},
 	// Definitions as files, for all commands that write some.
 	{Folder: "cmd/azsearch/internal/definitions", May: []string{"./search", "./models", "./cmd/azsearch/internal/connect", "./internal/apiversion", "./internal/disk", "./internal/wire"}, Not: []string{sql}},
 	// Bulk documents: reading, comparing, storing and restoring.
 	{Folder: "cmd/azsearch/internal/digest", May: []string{"./models"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/keyrange", May: []string{azcore, "./cmd/azsearch/internal/connect", "./cmd/azsearch/internal/definitions", "./search", "./models", "./internal/wholeindex"}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/verify", May: []string{"./cmd/azsearch/internal/amount", compress, "./models", "./cmd/azsearch/internal/digest", "./cmd/azsearch/internal/exit", "./cmd/azsearch/internal/keyrange", "./cmd/azsearch/internal/source/compressed", "./internal/sleep"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/verify", May: []string{"./cmd/azsearch/internal/amount", compress, "./models", "./cmd/azsearch/internal/digest", "./cmd/azsearch/internal/exit", "./cmd/azsearch/internal/keyrange", "./cmd/azsearch/internal/source/compressed", "./cmd/azsearch/internal/source/jsontext", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/ledger", May: []string{"./cmd/azsearch/internal/exit", "./internal/disk"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/sink", May: []string{"./models", "./bufferedsender", "./bufferedsender/tuning", "./cmd/azsearch/internal/exit", "./cmd/azsearch/internal/amount"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/backup", May: []string{"./search", "./models", "./cmd/azsearch/internal/...", "./internal/disk", "./internal/wire", humanize, compress}, Not: []string{http, sql}},

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/shell"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/csvtext"
 )
 
@@ -22,7 +23,7 @@ func (p *Plan) Columns(names []string) (*Columns, error) {
 	for _, name := range names {
 		t, known := p.target([]byte(name))
 		if !known {
-			return nil, fmt.Errorf("column %q: the index has no such field; -map %s=FIELD renames it, -map %s= leaves it out", name, name, name)
+			return nil, fmt.Errorf("column %q: the index has no such field; -map %s renames it, -map %s leaves it out", name, shell.Word(name+"=FIELD"), shell.Word(name+"="))
 		}
 		if t.field >= 0 {
 			if other, twice := fields[t.field]; twice {

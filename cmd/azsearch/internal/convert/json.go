@@ -1,15 +1,13 @@
 package convert
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"unicode"
-	"unicode/utf16"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/shell"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
@@ -98,7 +96,7 @@ func (p *parser) document(dst []byte) ([]byte, *Problem) {
 			t, known = target{field: order[position]}, true // same order as in the previous record
 		} else if t, known = p.target(name); !known {
 			p.column = string(name)
-			return dst, p.problem(KindUnknown, "the index has no such field; -map %s=FIELD renames it, -map %s= leaves it out", name, name)
+			return dst, p.problem(KindUnknown, "the index has no such field; -map %s renames it, -map %s leaves it out", shell.Word(string(name)+"=FIELD"), shell.Word(string(name)+"="))
 		} else if t.field >= 0 {
 			order = append(order[:min(position, len(order))], t.field)
 			p.order[o.id] = order
@@ -226,37 +224,6 @@ func (p *parser) nested(dst []byte, o *object, path string) ([]byte, *Problem) {
 	}
 }
 
-// halfCharacter returns the position of an escaped surrogate without its other half, negative if there is none. Such
-// a string is valid JSON but not valid text; a service replaces it, or refuses the whole request.
-func halfCharacter(quoted []byte) int {
-	for i := 0; ; i += 2 {
-		n := bytes.IndexByte(quoted[i:], '\\')
-		if n < 0 {
-			return n
-		}
-		i += n
-		switch high, low := surrogate(quoted[i:]), surrogate(quoted[min(i+6, len(quoted)):]); {
-		case high == 0:
-		case utf16.DecodeRune(high, low) == unicode.ReplacementChar:
-			return i
-		default:
-			i += 10
-		}
-	}
-}
-
-// surrogate returns the escaped surrogate at the beginning of s, or 0.
-func surrogate(s []byte) rune {
-	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
-		return 0
-	}
-	n, err := strconv.ParseUint(string(s[2:6]), 16, 16)
-	if r := rune(n); err == nil && utf16.IsSurrogate(r) {
-		return r
-	}
-	return 0
-}
-
 // value appends the value of a field.
 func (p *parser) value(dst []byte, f *field) ([]byte, *Problem) {
 	if !f.collection {
@@ -358,7 +325,7 @@ func (p *parser) scalar(dst []byte, f *field) ([]byte, *Problem) {
 	case c == 'n':
 		return append(dst, "null"...), nil
 	case f.kind == text && c == '"':
-		if i := halfCharacter(raw); i >= 0 {
+		if i := jsontext.HalfCharacter(raw); i >= 0 {
 			return dst, &Problem{Kind: KindUTF8, Field: f.name, At: at + i, Message: fmt.Sprintf("half of a character: %s without its other half", raw[i:i+6])}
 		}
 		return append(dst, raw...), nil

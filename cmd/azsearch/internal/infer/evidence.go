@@ -15,6 +15,7 @@ const (
 	whole64
 	huge // digits beyond Edm.Int64
 	number
+	special
 	flag
 	moment
 	point
@@ -73,19 +74,19 @@ func (v *value) widened() string {
 		add(whole64)
 	case models.DataTypeDouble:
 		add(whole32, whole64)
-		add(number)
+		add(number, special)
 	case models.DataTypeString:
 		add(whole32, whole64, huge, number)
 		add(flag)
 		add(moment)
 		add(point)
-		add(text)
+		add(text, special)
 	}
 	if len(groups) < 2 {
 		return ""
 	}
 	least := groups[len(groups)-1]
-	if v.evidence[text].n == 0 { // no single value needs text
+	if t == models.DataTypeString && v.evidence[text].n+v.evidence[special].n == 0 { // no single value needs text
 		for _, g := range groups {
 			if g.n < least.n {
 				least = g

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/shell"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/csvtext"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
@@ -45,7 +46,10 @@ func Files(ctx context.Context, names []string, o source.Options, index string) 
 	}
 	definition := models.SearchIndex{Name: index, Fields: i.top.fields(&i.notes, "")}
 	name := i.key()
-	key := slices.IndexFunc(definition.Fields, func(f models.SearchField) bool { return f.Name == name })
+	key := -1
+	if v := i.top.values[name]; v != nil {
+		key = slices.IndexFunc(definition.Fields, func(f models.SearchField) bool { return f.Name == v.as })
+	}
 	if key < 0 {
 		i.notes = append(i.notes, "no field has a valid, distinct key in each record: \"id\" was added; load with -key COLUMN to derive keys from a column")
 		definition.Fields = slices.Insert(definition.Fields, 0, models.SearchField{Name: "id", Type: models.DataTypeString})
@@ -166,8 +170,10 @@ type shape struct {
 
 // value counts the values of a field by the types that can hold them.
 type value struct {
-	count                                        int64 // values other than null
-	text, number, whole32, whole64, flag, moment int64 // values of that type
+	as                                           string // name of the field
+	count                                        int64  // values other than null
+	text, number, whole32, whole64, flag, moment int64  // values of that type
+	special                                      int64  // NaN and infinities, which Edm.Double holds
 	points, objects, lists                       int64
 	inner                                        shape  // of objects, in lists or not
 	element                                      *value // of lists
@@ -241,6 +247,9 @@ func (v *value) learn(x any, i *inference) {
 		v.numeric(x.String(), i)
 		v.key(x.String(), i)
 	case string:
+		if v.infinite(x, i) {
+			break
+		}
 		v.text++
 		if len(x) < 40 && date.MatchString(x) {
 			v.moment++
@@ -276,6 +285,17 @@ func (v *value) learn(x any, i *inference) {
 	}
 }
 
+// infinite counts a value that files have among numbers, and reports whether s is one.
+func (v *value) infinite(s string, i *inference) bool {
+	if s != "NaN" && s != "INF" && s != "-INF" {
+		return false
+	}
+	v.special++
+	v.legal = false
+	v.saw(special, s, i)
+	return true
+}
+
 // numeric counts a number.
 func (v *value) numeric(s string, i *inference) {
 	v.number++
@@ -296,6 +316,9 @@ func (v *value) numeric(s string, i *inference) {
 
 // spelled counts text that may be of any type. Digits with leading zeros are a code, not a number.
 func (v *value) spelled(s string, i *inference) {
+	if v.infinite(s, i) {
+		return
+	}
 	digits := strings.TrimPrefix(s, "-")
 	switch _, err := strconv.ParseFloat(s, 64); {
 	case err == nil && strings.Trim(s, "0123456789.-+eE") == "" && (len(digits) < 2 || digits[0] != '0' || digits[1] == '.'):
@@ -328,7 +351,17 @@ func (v *value) key(s string, i *inference) {
 
 // fields returns the fields of a shape.
 func (s *shape) fields(notes *[]string, path string) (fields []models.SearchField) {
+	taken := map[string]bool{}
 	for _, name := range s.names {
+		if legalName.MatchString(name) {
+			s.values[name].as, taken[name] = name, true
+		}
+	}
+	for _, name := range s.names {
+		if v := s.values[name]; v.as == "" {
+			v.as = legal(name, taken)
+			taken[v.as] = true
+		}
 		f := s.values[name].field(name, notes, path)
 		if f.Name != "" {
 			fields = append(fields, f)
@@ -339,14 +372,31 @@ func (s *shape) fields(notes *[]string, path string) (fields []models.SearchFiel
 
 var legalName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,127}$`)
 
+// legal makes a name of a field that is not taken from the name of a column.
+func legal(column string, taken map[string]bool) string {
+	base := strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_]+`).ReplaceAllString(column, "_"), "_")
+	if !legalName.MatchString(base[:min(len(base), 1)]) {
+		base = "f" + base
+	}
+	base = base[:min(len(base), 120)]
+	name := base
+	for n := 2; taken[name]; n++ {
+		name = fmt.Sprintf("%s_%d", base, n)
+	}
+	return name
+}
+
 func (v *value) field(name string, notes *[]string, path string) models.SearchField {
 	note := func(format string, args ...any) {
 		*notes = append(*notes, fmt.Sprintf("%s%s: ", path, name)+fmt.Sprintf(format, args...))
 	}
-	f := models.SearchField{Name: name}
-	if !legalName.MatchString(name) {
-		f.Name = "f" + regexp.MustCompile(`[^A-Za-z0-9_]+`).ReplaceAllString(name, "_")
-		note("not a valid field name; load with -map %s=%s", name, f.Name)
+	f := models.SearchField{Name: v.as}
+	switch {
+	case name == f.Name:
+	case path == "":
+		note("not a valid field name; load with -map %s", shell.Word(name+"="+f.Name))
+	default:
+		note("not a valid field name; rename it to %s with -jq", f.Name)
 	}
 	f.Type = v.scalar()
 	switch {
@@ -389,7 +439,7 @@ func (v *value) scalar() models.DataType {
 		return models.DataTypeInt32
 	case v.whole64:
 		return models.DataTypeInt64
-	case v.number:
+	case v.number, v.number + v.special:
 		return models.DataTypeDouble
 	case v.flag:
 		return models.DataTypeBoolean
@@ -424,7 +474,7 @@ func (i *inference) key() (best string) {
 		}
 	}
 	if rank > 1 && named != "" {
-		i.notes = append(i.notes, fmt.Sprintf("some values of %q are not valid keys, or not distinct: load with -key %s, which derives valid keys from them", named, named))
+		i.notes = append(i.notes, fmt.Sprintf("some values of %q are not valid keys, or not distinct: load with -key %s, which derives valid keys from them", named, shell.Word(named)))
 		return named
 	}
 	if best != "" {

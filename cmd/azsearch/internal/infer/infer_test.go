@@ -56,7 +56,11 @@ func TestTypesHoldEveryValueOfTheFile(t *testing.T) {
 		{"a.csv", "id,n\na,1\nid,n\nb,2\n", "id String* n Int32", ""},
 		{"a.csv", "path,n\n/a b,1\n/c d,1\n", "id String* path String n Int32", "-key COLUMN"},
 		{"a.csv", "name,id\nRitz,3/4\nInn,5\n", "name String id String*", "load with -key id"},
-		{"a.jsonl", `{"id":"1","first name":"x","mixed":[1]}` + "\n" + `{"id":"2","mixed":1}`, "id String* ffirst_name String", "mixed: lists"},
+		{"a.jsonl", `{"id":"1","first name":"x","mixed":[1]}` + "\n" + `{"id":"2","mixed":1}`, "id String* first_name String", "mixed: lists"},
+		{"a.csv", "Hotel ID,Hotel Name,Price (EUR)\n1,Ritz,5\n2,Inn,7.5\n", "Hotel_ID String* Hotel_Name String Price_EUR Double", "load with -map 'Hotel ID=Hotel_ID'"},
+		{"a.csv", "id,a b,a-b,a_b,1st,é\n1,,,,,\n", "id String* a_b_2 String a_b_3 String a_b String f1st String f String", "load with -map 'a b=a_b_2'"},
+		{"a.jsonl", `{"id":"1","c":{"1":2}}`, "id String* c ComplexType{f1 Int32}", "c/1: not a valid field name; rename it to f1 with -jq"},
+		{"a.csv", "id,x,y\n1,1,NaN\n2,NaN,text\n3,-INF,1\n", "id String* x Double y String", ""},
 	} {
 		definition, notes := inferred(t, c.name, c.content)
 		assert.Equal(t, c.fields, types(definition.Fields), c.content)
@@ -72,6 +76,7 @@ func TestDoubtfulChoicesNameTheLineThatCausedThem(t *testing.T) {
 		{"id,price\n1,5\n2,abc\n3,7\n4,n/a\n", []string{`price: Edm.String, because of "abc" (FILE:3; 2 of 4 values)`, `the key is "id": its name says so (its values are distinct, valid keys in 4 records)`}},
 		{"id,n\n1,5\n2,12345678901234567890\n", []string{`n: Edm.Double, because Edm.Int64 cannot hold "12345678901234567890" (FILE:3; 1 of 2 values), and a load rounds it`}},
 		{"id,n,x\n1,5,1\n2,3000000000,1.5\n", []string{`n: Edm.Int64, because of "3000000000" (FILE:3; 1 of 2 values)`, `x: Edm.Double, because of "1.5" (FILE:3; 1 of 2 values)`}},
+		{"id,n,x\n1,3000000000,1.5\n2,3000000001,2.5\n3,5,1\n", []string{`n: Edm.Int64, because of "3000000000" (FILE:2; 2 of 3 values)`, `x: Edm.Double, because of "1.5" (FILE:2; 2 of 3 values)`}},
 		{"id,on\n1,true\n2,1\n3,false\n", []string{`on: Edm.String, because of "1" (FILE:3; 1 of 3 values)`}},
 		{"name,n\nRitz,1\nInn,1\n", []string{`the key is "name": no name says so, and it is text (its values are distinct, valid keys in 2 records)`}},
 		{"id,n\n1,1\n2\n3,1\n4\n", []string{"2 records cannot be read, the first at FILE:3; a load rejects what cannot be read"}},

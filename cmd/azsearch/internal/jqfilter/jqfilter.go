@@ -11,6 +11,8 @@ import (
 	"strconv"
 
 	"github.com/itchyny/gojq"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
 )
 
 // Filter is a compiled expression. It is safe for concurrent use.
@@ -43,8 +45,12 @@ func (f *Filter) String() string {
 	return f.text
 }
 
-// JSON calls yield with each result for a JSON record. Whole numbers stay exact.
+// JSON calls yield with each result for a JSON record. Whole numbers stay exact. A record that decoding would change
+// is an error.
 func (f *Filter) JSON(ctx context.Context, record []byte, yield func(result []byte) error) error {
+	if err := jsontext.Lossless(record); err != nil {
+		return err
+	}
 	d := json.NewDecoder(bytes.NewReader(record))
 	d.UseNumber()
 	var v any

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
@@ -183,6 +184,10 @@ func (w *worker) row(j *job, r *record, names []string, format csvtext.Format, t
 	if w.Filter != nil {
 		if len(w.cells) != len(names) {
 			w.fail(j, r, &convert.Problem{Kind: convert.KindColumns, Message: "not as many cells as the header has"})
+			return nil
+		}
+		if !utf8.Valid(text) { // the result would have U+FFFD instead
+			w.fail(j, r, &convert.Problem{Kind: convert.KindUTF8, Message: "the text is not UTF-8"})
 			return nil
 		}
 		object := make(map[string]any, len(names))

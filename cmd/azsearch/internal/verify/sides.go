@@ -14,6 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/compressed"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
 )
 
 // Index is a Side with the documents of an index.
@@ -92,7 +93,11 @@ func (name Lines) each(ctx context.Context, yield func(json.RawMessage) error) e
 			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
-			if err := yield(line); err != nil {
+			err := jsontext.Lossless(line)
+			if err == nil {
+				err = yield(line)
+			}
+			if err != nil {
 				if !json.Valid(line) {
 					err = errors.New("not JSON")
 				}
