@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -20,13 +19,11 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/database"
-	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/jqfilter"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/load"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
 	"github.com/go-azsearch/azsearch/models"
-	"github.com/go-azsearch/azsearch/search"
 )
 
 func newLoadCommand(stdout, stderr io.Writer) *cli.Command {
@@ -85,6 +82,7 @@ type loading struct {
 
 	service    *connect.Service // nil if the command needs no service
 	definition models.SearchIndex
+	missing    bool // the index is to be created with definition
 }
 
 func (l *loading) run(ctx context.Context) (err error) {
@@ -127,6 +125,11 @@ func (l *loading) run(ctx context.Context) (err error) {
 		}
 		defer func() { err = errors.Join(err, q.Close()) }()
 		o.Queue = q
+	}
+	if l.missing {
+		if err := l.create(ctx, &o); err != nil {
+			return err
+		}
 	}
 	// Most of the memory is buffers: collecting garbage twice as often costs little time and saves a quarter of the
 	// memory.
@@ -275,59 +278,6 @@ func pairs(flag string, values []string, empty bool) (map[string]string, error) 
 	return m, nil
 }
 
-// connect sets l.definition: to the definition of the existing index, or to that of -create, with which it creates a
-// missing index unless it is a dry run.
-func (l *loading) connect(ctx context.Context) (err error) {
-	var given *models.SearchIndex
-	if path := l.String("create"); path != "" {
-		if given, err = readDefinition(path, l.String("index")); err != nil {
-			return err
-		}
-		if l.definition = *given; l.Bool("dry-run") && l.String("endpoint") == "" {
-			return nil
-		}
-	}
-	if l.service, err = connect.Open(l.Command); err != nil {
-		return err
-	}
-	name := l.String("index")
-	if given != nil {
-		name = given.Name
-	}
-	live, err := l.service.GetIndex(ctx, name, nil)
-	var said *search.Error
-	missing := errors.As(err, &said) && said.StatusCode == http.StatusNotFound
-	switch {
-	case missing && given == nil:
-		return connect.Failed(fmt.Errorf("index %q does not exist at %s; -create DEFINITION creates it: %w", name, l.service.Endpoint(), err))
-	case missing && l.Bool("dry-run"):
-		return nil
-	case missing:
-		live, err = l.service.CreateIndex(ctx, *given, nil)
-	}
-	l.definition = live
-	return connect.Failed(err)
-}
-
-// readDefinition reads the definition of an index from a file. name, unless "", replaces its name.
-func readDefinition(path, name string) (*models.SearchIndex, error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("-create: %w", err)
-	}
-	d := &models.SearchIndex{}
-	if err := json.Unmarshal(content, d); err != nil {
-		return nil, fmt.Errorf("-create %s: %w", path, err)
-	}
-	if name != "" {
-		d.Name = name
-	}
-	if d.Name == "" {
-		return nil, fmt.Errorf("-create %s: the definition has no name; use -index NAME", path)
-	}
-	return d, nil
-}
-
 func (l *loading) openQueue(where string) (queue.Queue, error) {
 	place, err := parsePlace(where, "")
 	if err != nil {
@@ -367,46 +317,6 @@ func (l *loading) watch(ctx context.Context, now func() load.Progress) {
 			fmt.Fprintln(l.stderr, "azsearch: "+line)
 		}
 	}
-}
-
-// same returns an error if the index was deleted and created again during the load, which loses the documents loaded
-// before. A changed definition alone loses none, so same looks for the first document.
-func (l *loading) same(ctx context.Context, r load.Report) error {
-	now, err := l.service.GetIndex(context.WithoutCancel(ctx), l.definition.Name, nil)
-	if err != nil || now.ETag == l.definition.ETag || r.FirstKey == "" {
-		return connect.Failed(err)
-	}
-	client, err := l.service.Client(l.definition.Name)
-	if err != nil {
-		return err
-	}
-	_, err = search.GetDocument[json.RawMessage](context.WithoutCancel(ctx), client, r.FirstKey, nil)
-	if errors.Is(err, search.ErrDocumentNotFound) {
-		return failed(fmt.Errorf("index %s was deleted and created again during the load: document %q is gone; load everything again", l.definition.Name, r.FirstKey))
-	}
-	return connect.Failed(err)
-}
-
-// visible waits until queries return the last uploaded document, and no longer return the last deleted one.
-func (l *loading) visible(ctx context.Context, r load.Report) error {
-	client, err := l.service.Client(l.definition.Name)
-	if err != nil {
-		return err
-	}
-	rows, err := search.NewRows(client, nil)
-	if err != nil {
-		return failed(fmt.Errorf("everything is loaded, but -until-visible cannot wait: %w", err))
-	}
-	if r.LastKey != "" {
-		err = search.WaitVisible(ctx, rows, r.LastKey, nil)
-	}
-	if err == nil && r.LastDeletion != "" && r.LastDeletion != r.LastKey {
-		err = search.WaitVisible(ctx, rows, r.LastDeletion, &search.VisibleOptions{Gone: true})
-	}
-	if err != nil && ctx.Err() != nil {
-		return exit.With(exit.Interrupted, errors.New("interrupted: everything is loaded, and queries may not find it yet"))
-	}
-	return connect.Failed(err)
 }
 
 func (l *loading) print(r load.Report) error {

@@ -134,3 +134,60 @@ func TestLoadOfADatabaseThatIsKilledLeavesNoGap(t *testing.T) {
 		})
 	}
 }
+
+// Before the index exists, every mistake that shows without reading records is found: a definition that was wrong can
+// be corrected only while there is no index.
+func TestIndexIsCreatedWhenNothingIsWrongWithTheCommand(t *testing.T) {
+	e := startEmulator(t, "-quiet")
+	other := strings.Replace(hotelFields, `"Edm.Int32"`, `"Edm.Double"`, 1)
+	require.NotEqual(t, hotelFields, other)
+	s := newSession(t, e.url, map[string]string{
+		"hotels.json": hotelFields, "other.json": other, "odd.csv": "id,Hotel Name\n1,x\n", "hotels.jsonl": hotelLines(2), "rejects.jsonl": "of another load\n",
+	})
+	for wrong, args := range map[string][]string{
+		`odd.csv: column "Hotel Name": the index has no such field; -map 'Hotel Name=FIELD' renames it, -map 'Hotel Name=' leaves it out; index hotels was not created`: {"odd.csv"},
+		`-map x=y`:                          {"-map", "x=y", "hotels.jsonl"},
+		`the standard input cannot be read`: {"-resume", "state", "-"},
+		`the file has rejects`:              {"-rejects", "rejects.jsonl", "hotels.jsonl"},
+		`directory no does not exist`:       {"-resume", "no/state", "hotels.jsonl"},
+		`-queue`:                            {"-queue", "redis://127.0.0.1:1/0?name=x", "hotels.jsonl"},
+	} {
+		got := s.run(append([]string{"load", "-create", "hotels.json"}, args...)...)
+		assert.NotZero(t, got.code, wrong)
+		assert.Contains(t, got.stderr, wrong)
+		assert.NotContains(t, s.run("stats").stdout, "hotels", wrong)
+	}
+
+	got := s.run("load", "-create", "hotels.json", "-resume", "state", "hotels.jsonl")
+	assert.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "azsearch: created index hotels\n")
+	got = s.run("load", "-create", "hotels.json", "-resume", "state", "hotels.jsonl")
+	assert.Zero(t, got.code, got.stderr)
+	assert.NotContains(t, got.stderr, "created")
+	assert.NotContains(t, got.stderr, "differs")
+	got = s.run("load", "-create", "other.json", "-resume", "state", "hotels.jsonl")
+	assert.Contains(t, got.stderr, "index hotels exists, and -create does not change it: fields/")
+
+	// The checkpoint says that all is loaded, which is no longer true.
+	e.call(t, http.DefaultClient, http.MethodDelete, "/indexes/hotels", searchtest.AdminKey, "")
+	got = s.run("load", "-create", "hotels.json", "-resume", "state", "hotels.jsonl")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "index hotels does not exist any more; remove the file to load everything again")
+	assert.NotContains(t, s.run("stats").stdout, "hotels")
+
+	// What the message on a changed index advises.
+	require.NoError(t, os.Remove(filepath.Join(s.dir, "state")))
+	require.Zero(t, s.run("load", "-create", "hotels.json", "-resume", "state", "hotels.jsonl").code)
+	e.call(t, http.DefaultClient, http.MethodDelete, "/indexes/hotels", searchtest.AdminKey, "")
+	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
+	got = s.run("load", "-index", "hotels", "-resume", "state", "hotels.jsonl")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, `if it kept its documents, remove "etag" from the file`)
+	state := s.file("state")
+	at := strings.Index(state, `  "etag"`)
+	end := at + strings.Index(state[at:], "\n") + 1
+	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "state"), []byte(state[:at]+state[end:]), 0o600))
+	got = s.run("load", "-index", "hotels", "-resume", "state", "hotels.jsonl")
+	assert.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "nothing to do")
+}

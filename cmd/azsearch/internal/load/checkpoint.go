@@ -49,7 +49,7 @@ type identity struct {
 	Digest string `json:"digest"` // of the first and the last 64 KiB
 }
 
-// Destination identifies the index and the conversion of a checkpoint.
+// Destination identifies the index and the conversion of a checkpoint. ETag is "" if the index is to be created.
 type Destination struct{ Endpoint, Index, ETag, Options string }
 
 // Checkpoint is the file of -resume.
@@ -97,7 +97,9 @@ func OpenCheckpoint(path string, files []string, query string, to Destination) (
 		return nil, differs("service", old.Endpoint, to.Endpoint)
 	case old.Index != to.Index:
 		return nil, differs("index", old.Index, to.Index)
-	case old.ETag != to.ETag:
+	case to.ETag == "":
+		return nil, fmt.Errorf("-resume %s: index %s does not exist any more; remove the file to load everything again", path, to.Index)
+	case old.ETag != "" && old.ETag != to.ETag:
 		return nil, fmt.Errorf("-resume %s: index %s was changed or created again since; if it kept its documents, remove \"etag\" from the file, else remove the file to start over",
 			path, to.Index)
 	case old.Options != to.Options:
@@ -115,8 +117,12 @@ func OpenCheckpoint(path string, files []string, query string, to Destination) (
 		}
 	}
 	c.state, c.resumed = old, true
+	c.state.ETag = to.ETag
 	return c, nil
 }
+
+// Created sets the ETag of an index that did not exist when the checkpoint was opened.
+func (c *Checkpoint) Created(etag string) { c.state.ETag = etag }
 
 func identify(name, query string) (identity, error) {
 	if query != "" {
