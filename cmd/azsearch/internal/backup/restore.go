@@ -81,6 +81,11 @@ func BeginRestore(ctx context.Context, o RestoreOptions) (*Restore, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, d := range r.set.Of(definitions.Indexes) {
+		if x := r.manifest.Find(d.Name); x != nil && fingerprint(d.JSON) != x.Definition && !r.Overwrite {
+			return nil, fmt.Errorf("%s: %s differs from the manifest: the file was damaged or changed; -overwrite restores it as it is", r.Dir, d.File())
+		}
+	}
 	job := restoreJob{Endpoint: r.Service.Endpoint(), Backup: fingerprint(mustJSON(r.manifest)), JQ: r.JQ.String(), As: r.As}
 	if err := r.rename(); err != nil {
 		return nil, err

@@ -247,3 +247,29 @@ func TestRestoreSaysWhatIsNotTheSame(t *testing.T) {
 	require.ErrorContains(t, err, "0007 only in the first")
 	assert.Equal(t, exit.Incomplete, exit.Code(err))
 }
+
+func TestRestoreRefusesADefinitionThatIsNotTheOneOfTheManifest(t *testing.T) {
+	from, to := newService(t), &said{}
+	from.fill("hotels", keyed, 7)
+	dir := t.TempDir()
+	run(t, from.options(dir, to))
+	path := filepath.Join(dir, "definitions", "indexes", "hotels.json")
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	changed := strings.Replace(string(content), `"sortable": true`, `"sortable": false`, 1)
+	require.NotEqual(t, string(content), changed)
+	require.NoError(t, os.WriteFile(path, []byte(changed), 0o600))
+
+	target := newService(t)
+	for _, as := range []string{"", "inns"} {
+		o := target.restoring(dir, to)
+		o.As = as
+		require.ErrorContains(t, restore(t, o), "indexes/hotels.json differs from the manifest: the file was damaged or changed")
+	}
+	live, err := definitions.Read(t.Context(), target.Service)
+	require.NoError(t, err)
+	assert.Empty(t, live)
+	o := target.restoring(dir, to)
+	o.Overwrite = true
+	require.NoError(t, restore(t, o))
+}
