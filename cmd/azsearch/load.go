@@ -82,7 +82,7 @@ type loading struct {
 
 	service    *connect.Service // nil if the command needs no service
 	definition models.SearchIndex
-	missing    bool // the index is to be created with definition
+	missing    bool // there is no index yet; definition is that of -create
 }
 
 func (l *loading) run(ctx context.Context) (err error) {

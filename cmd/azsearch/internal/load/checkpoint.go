@@ -49,7 +49,7 @@ type identity struct {
 	Digest string `json:"digest"` // of the first and the last 64 KiB
 }
 
-// Destination identifies the index and the conversion of a checkpoint. ETag is "" if the index is to be created.
+// Destination identifies the index and the conversion of a checkpoint. ETag is "" if there is no index yet.
 type Destination struct{ Endpoint, Index, ETag, Options string }
 
 // Checkpoint is the file of -resume.

@@ -1,4 +1,4 @@
-// Package shell quotes words of commands that a message tells the user to run.
+// Package shell quotes words of the commands in messages.
 package shell
 
 import (

@@ -206,7 +206,8 @@ func TestDamagedDictionaryIsAnError(t *testing.T) {
 	}
 }
 
-// Writers that append tables write a group for an empty one, too. pyarrow wrote the file, with groups of 0, 2, 0, 1 and 0 rows.
+// Writers that append tables write a group for an empty one, too. pyarrow wrote the file, with groups of 0, 2, 0, 1
+// and 0 rows.
 func TestGroupsWithoutRowsArePassedOver(t *testing.T) {
 	content, err := os.ReadFile("testdata/emptygroups.parquet")
 	require.NoError(t, err)
