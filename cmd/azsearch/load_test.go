@@ -203,3 +203,26 @@ func TestLoadIntoAnEmulatorOfItsOwn(t *testing.T) {
 	assert.Zero(t, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "loaded 2,000 documents")
 }
+
+// With -jq a record is decoded, and verify decodes the lines of a file. Neither takes what decoding changes for the
+// record itself.
+func TestRecordThatDecodingWouldChangeIsNeitherLoadedNorEqual(t *testing.T) {
+	e := startEmulator(t, "-quiet")
+	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
+	lossy := map[string]string{
+		"utf8.jsonl": "{\"id\":\"1\",\"name\":\"caf\xe9\"}\n", "half.jsonl": `{"id":"1","name":"\ud800"}` + "\n", "twice.jsonl": `{"id":"1","name":"x","name":"y"}` + "\n",
+	}
+	s := newSession(t, e.url, map[string]string{"good.jsonl": `{"id":"1","name":"\ufffd"}` + "\n", "utf8.csv": "id,name\n1,caf\xe9\n"})
+	for name, content := range lossy {
+		require.NoError(t, os.WriteFile(filepath.Join(s.dir, name), []byte(content), 0o600))
+		got := s.run("load", "-index", "hotels", "-jq", ".", "-rejects", "rejects-"+name, name)
+		assert.Equal(t, 1, got.code, name)
+		got = s.run("verify", "-key", "id", name, "good.jsonl")
+		assert.Equal(t, 1, got.code, name)
+		assert.Contains(t, got.stderr, name+":1: ", "the file is wrong, not different")
+	}
+	got := s.run("load", "-index", "hotels", "-jq", ".", "utf8.csv")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stderr, "utf8.csv:2: the text is not UTF-8")
+	assert.Zero(t, e.count(t))
+}
