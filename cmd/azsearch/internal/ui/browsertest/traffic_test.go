@@ -92,7 +92,7 @@ func TestRequestsShowAsTheyComeWithTheirFaults(t *testing.T) {
 		require.NoError(t, err)
 	}
 	p.waitForRows(7)
-	assert.Equal(t, "7, 1 with a fault", p.text("#log-summary"))
+	assert.Equal(t, "7 requests, 1 with a fault", p.text("#log-summary"))
 }
 
 func TestQueriesOfThePageMeetFaultsToo(t *testing.T) {
@@ -147,7 +147,7 @@ func TestMoreRequestsThanTheLogHolds(t *testing.T) {
 	for _, step := range []struct {
 		send, sent int
 		summary    string
-	}{{300, 300, "^300,"}, {220, 520, "^500 of 520,"}, {600, 1120, "^(500|499) of 1,120,"}} { // how many of the last requests are kept
+	}{{300, 300, "^300 requests,"}, {220, 520, "^500 of 520 requests,"}, {600, 1120, "^(500|499) of 1,120 requests,"}} { // how many of the last requests are kept
 		send(step.send)
 		p.waitFor(fmt.Sprintf(`document.querySelector('#log tr')?.dataset.seq === '%d'`, step.sent))
 		assert.Regexp(t, step.summary, p.text("#log-summary"))
@@ -176,7 +176,7 @@ func TestARequestThatSomebodyReadsStaysWhenManyWereMissed(t *testing.T) {
 		assert.Len(t, p.rows(), min(1+101*look, 501), "500 and the one that is open")
 		assert.Contains(t, p.text("#log .more pre"), "The New One")
 	}
-	assert.Regexp(t, `^49\d of 3,601, 0 with a fault$`, p.text("#log-summary"))
+	assert.Regexp(t, `^49\d of 3,601 requests, 0 with a fault$`, p.text("#log-summary"))
 }
 
 // hide simulates a hidden or visible page.

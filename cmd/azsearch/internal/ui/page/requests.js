@@ -28,7 +28,7 @@ export function showRequests(requests, all) {
   }
   const lines = log.querySelectorAll('tr[data-seq]').length, faulty = log.querySelectorAll('tr[data-seq].fault').length
   byId('no-requests').hidden = true
-  byId('log-summary').textContent = (lines < total ? `${lines} of ${total.toLocaleString('en')}` : `${lines}`) + `, ${faulty} with a fault`
+  byId('log-summary').textContent = (lines < total ? `${lines} of ${total.toLocaleString('en')}` : `${lines}`) + ` ${total === 1 ? 'request' : 'requests'}, ${faulty} with a fault`
   byId('traffic-count').textContent = String(lines)
 }
 
