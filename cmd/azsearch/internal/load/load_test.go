@@ -336,7 +336,7 @@ func TestInterruptionBehindTheLastRecordIsNone(t *testing.T) {
 func TestInterruptionEndsHonestlyAndResumeGoesOn(t *testing.T) {
 	r := newRig(t, convert.Options{})
 	file := r.file("a.jsonl", lines(0, 20_000)+"{}\n"+lines(20_000, 120_000))
-	to := Destination{Endpoint: "e", Index: "hotels"}
+	to := Destination{Endpoint: "e", Index: "hotels", ETag: "1"}
 	open := func() (err error) {
 		r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, "", to)
 		return err
@@ -371,7 +371,8 @@ func TestInterruptionEndsHonestlyAndResumeGoesOn(t *testing.T) {
 	assert.Equal(t, exit.Incomplete, exit.Code(err))
 
 	// A checkpoint of another source, destination or conversion is refused.
-	for _, other := range []Destination{{Endpoint: "f", Index: "hotels"}, {Endpoint: "e", Index: "h2"}, {Endpoint: "e", Index: "hotels", ETag: "2"}, {Endpoint: "e", Index: "hotels", Options: "x"}} {
+	for _, other := range []Destination{{Endpoint: "f", Index: "hotels", ETag: "1"}, {Endpoint: "e", Index: "h2", ETag: "1"}, {Endpoint: "e", Index: "hotels"}, {Endpoint: "e", Index: "hotels", ETag: "2"},
+		{Endpoint: "e", Index: "hotels", ETag: "1", Options: "x"}} {
 		_, err := OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, "", other)
 		assert.ErrorContains(t, err, "-resume", "%v", other)
 	}
@@ -407,7 +408,7 @@ func TestResumedLoadOfRejectsKeepsItsRejects(t *testing.T) {
 		`{"azsearch":"reject","file":"a.jsonl","line":1,"offset":0,"original":"{}"}`+"\n")
 	open := func() {
 		var err error
-		r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, "", Destination{})
+		r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, "", Destination{ETag: "1"})
 		require.NoError(t, err)
 	}
 	open()
