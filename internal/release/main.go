@@ -1,5 +1,5 @@
 // Command release builds the files of a release: for each system an archive with the program azsearch and a bill of
-// materials, and checksums.
+// materials, and checksums. An archive has the licenses of all code in the program.
 //
 //	go run ./internal/release -out DIR                       all systems
 //	go run ./internal/release -out DIR linux/amd64           some systems
@@ -140,6 +140,11 @@ func release(out, system string, try bool, at time.Time) (names []string, err er
 	for _, name := range texts {
 		members = append(members, member{name: name, path: name, mode: 0o644})
 	}
+	licenses := filepath.Join(dir, licensesName)
+	if err := writeLicenses(licenses, info); err != nil {
+		return nil, err
+	}
+	members = append(members, member{name: licensesName, path: licenses, mode: 0o644})
 	archive, write := base+".tar.gz", writeTar
 	if goos == "windows" {
 		archive, write = base+".zip", writeZip

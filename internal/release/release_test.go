@@ -73,3 +73,15 @@ func TestSystemsThatAreNotBuiltAreRefused(t *testing.T) {
 	require.ErrorContains(t, run(t.TempDir(), true, []string{"linux/amd64"}), "-try")
 	require.ErrorContains(t, run("", false, nil), "-out")
 }
+
+func TestModulesWithoutALicenseAreRefused(t *testing.T) {
+	dir, text := t.TempDir(), new(bytes.Buffer)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "license.go"), []byte("package m"), 0o600))
+	require.ErrorContains(t, addLicenses(text, "example.com/m v1.0.0", dir), "example.com/m v1.0.0 has no license file")
+	for _, name := range []string{"LICENSE-3RD-PARTY.md", "NOTICE", "Licence.txt"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("words of "+name+"\n\n"), 0o600))
+	}
+	require.NoError(t, addLicenses(text, "m", dir))
+	assert.Contains(t, text.String(), "==== m: LICENSE-3RD-PARTY.md ====\n\nwords of LICENSE-3RD-PARTY.md\n\n====")
+	assert.Equal(t, 3, bytes.Count(text.Bytes(), []byte("words of")))
+}
