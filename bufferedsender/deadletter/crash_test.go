@@ -108,7 +108,7 @@ func TestAFileTornAtAnyByteLosesNoWholeLetterAndGluesNone(t *testing.T) {
 		require.Equal(t, want, versionsOf(readAll(t, d)), "cut at %d, opened", cut)
 		require.NoError(t, f.Write(t.Context(), []Letter{letterOf("k4", 4)}))
 		require.Equal(t, append(want, 4), versionsOf(readAll(t, d)), "cut at %d, written", cut)
-		for name, content := range d.Files() {
+		for name, content := range unmarked(d) {
 			require.True(t, strings.HasSuffix(content, "\n"), "cut at %d: %s is torn: %q", cut, name, content)
 		}
 	}
@@ -215,6 +215,7 @@ func TestACrashAnywhereLosesNothingAndRepeatsOnlyWhatWasNotRecorded(t *testing.T
 			before, errs := read(d)
 			require.Empty(t, errs, "crash at change %d, part %d", at, part)
 			f := openDisk(t, d, nil)
+			require.Zero(t, f.Stats().Missing, "crash at change %d, part %d", at, part)
 			letters := readAll(t, d)
 			require.Equal(t, before, letters, "crash at change %d, part %d: Open changes nothing", at, part)
 			versions := versionsOf(letters)

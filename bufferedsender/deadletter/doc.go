@@ -18,7 +18,8 @@
 //
 //   - A dead letter for which Write has returned nil survives a crash of the program and of the machine. It stays until
 //     it is delivered or discarded. Sizes are limited, but neither age nor number: if the limit is reached Write
-//     refuses new dead letters instead of removing old ones.
+//     refuses new dead letters instead of removing old ones. Open counts and logs those that a bad copy, or a disk that
+//     ignores syncs, has cut off.
 //   - Replay delivers at least once: a crash repeats at most the dead letters under way, which are those of one call of
 //     the sender.
 //   - The actions of one key are applied in the order in which they were given up, across refusals, crashes and any

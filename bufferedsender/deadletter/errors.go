@@ -43,7 +43,8 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("refused again with status %d: %s", e.Result.StatusCode, e.Result.ErrorMessage)
 }
 
-// DamagedError means that a line of a file is not a dead letter.
+// DamagedError means that a line of a file is not a dead letter, or that the file ends there although more dead letters
+// were durable.
 type DamagedError struct {
 	// File is the name of the file in the directory.
 	File string

@@ -23,6 +23,7 @@ type File struct {
 	newest   string           // the latest stem; the next one is greater
 	journals map[string]int   // number of entries appended by this File, by stem; 0: earlier entries may not be durable
 	written  int64            // number of dead letters
+	missing  int64            // number of those that Open has missed
 	walk     *walk            // the one under way
 	closed   bool
 }
@@ -33,7 +34,8 @@ var _ Sink = (*File)(nil)
 type segment struct {
 	stem    string
 	handle  disk.Handle
-	letters int64 // also the number of the last one
+	mark    *disk.Mark // nil: it cannot be written
+	letters int64      // also the number of the last one
 }
 
 // Stats is a snapshot of the counters of a File.
@@ -45,10 +47,14 @@ type Stats struct {
 	// Written is the number of dead letters that this File has accepted. One that was replayed and refused again does not
 	// count again.
 	Written int64
+	// Missing is the number of dead letters that were durable but that Open did not find, nor a damaged line in their
+	// place: a bad copy or a disk that ignores syncs has cut their file. The log names it; see FileOptions.Logger.
+	Missing int64
 }
 
 // Open opens a directory for dead letters, and creates it if it does not exist. It repairs what a crash has left. While
-// the File is open no other one can open the directory; the error is then ErrLocked.
+// the File is open no other one can open the directory; the error is then ErrLocked. A file that has lost its end is
+// opened, and reported by Stats().Missing, the log, Read and Replay.
 func Open(dir string, opts *FileOptions) (*File, error) {
 	options := opts.withDefaults()
 	var f *File
@@ -73,7 +79,7 @@ func open(dir disk.Folder, options FileOptions) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var orphans []string
+	var orphans, marked []string
 	for _, e := range entries {
 		stem, ext, ok := stemOf(e.Name())
 		if !ok {
@@ -85,9 +91,11 @@ func open(dir disk.Folder, options FileOptions) (*File, error) {
 			err = dir.Remove(e.Name())
 		case journalExt:
 			orphans = append(orphans, stem)
+		case markExt:
+			marked = append(marked, stem)
 		case lettersExt:
 			var size int64
-			if size, err = repair(dir, e.Name()); size > 0 {
+			if size, err = repair(dir, stem); size > 0 {
 				f.sizes[stem] = size
 				f.total += size
 			}
@@ -96,7 +104,11 @@ func open(dir disk.Folder, options FileOptions) (*File, error) {
 			return nil, err
 		}
 	}
-	orphans = slices.DeleteFunc(orphans, func(stem string) bool { return f.sizes[stem] > 0 })
+	lost, err := f.miss(marked)
+	if err != nil {
+		return nil, err
+	}
+	orphans = slices.DeleteFunc(orphans, func(stem string) bool { return f.sizes[stem] > 0 || slices.Contains(lost, stem) })
 	if len(orphans) > 0 {
 		// If only the process crashed, after R6, the removal may not be durable: a later crash of the machine must not bring
 		// back the file without its journal.
@@ -112,11 +124,32 @@ func open(dir disk.Folder, options FileOptions) (*File, error) {
 	return f, nil
 }
 
+// miss counts and logs the dead letters that are missing from files with a mark, and returns the stems of these files.
+// A mark without a file is removed if nothing is missing.
+func (f *File) miss(marked []string) (lost []string, err error) {
+	for _, stem := range marked {
+		n, err := missing(f.dir, stem)
+		switch {
+		case err != nil:
+			return nil, err
+		case n > 0:
+			lost = append(lost, stem)
+			f.missing += n
+			f.options.Logger.Warn("deadletter: durable dead letters are missing", "file", stem+lettersExt, "letters", n, "mark", stem+markExt)
+		case f.sizes[stem] == 0:
+			if err := f.dir.Remove(stem + markExt); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return lost, nil
+}
+
 // Stats returns a snapshot of the counters.
 func (f *File) Stats() Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return Stats{Files: len(f.sizes), Bytes: f.total, Written: f.written}
+	return Stats{Files: len(f.sizes), Bytes: f.total, Written: f.written, Missing: f.missing}
 }
 
 // Close stops a running Replay or Discard, waits until it has returned, and unlocks the directory. Later Writes return
@@ -144,6 +177,7 @@ func (f *File) seal() error {
 		return nil
 	}
 	h := f.current.handle
+	f.current.unmark()
 	f.current = nil
 	return h.Close()
 }

@@ -39,7 +39,7 @@ func TestReplayAndDiscardMakeRoomOnAFullDisk(t *testing.T) {
 	for name, walk := range walks {
 		t.Run(name, func(t *testing.T) {
 			d, f := filled(t, &FileOptions{maxFileBytes: 900}, lettersOf(1, 12)...)
-			files := len(d.Files())
+			files := len(unmarked(d))
 			require.Greater(t, files, 3)
 			fill(d, 2)
 			gone, err := walk(f)
@@ -57,7 +57,7 @@ func TestReplayAndDiscardMakeRoomOnAFullDisk(t *testing.T) {
 // repeat would overwrite them.
 func TestADiskThatStaysFullRepeatsLettersInTheirOrder(t *testing.T) {
 	d, f := filled(t, &FileOptions{maxFileBytes: 900}, letterOf("a", 1), letterOf("b", 2), letterOf("c", 3), letterOf("a", 4), letterOf("d", 5))
-	require.Len(t, d.Files(), 2)
+	require.Len(t, unmarked(d), 2)
 	fill(d, 2)
 	stays := &service{refused: map[int]bool{2: true}, message: "again"}
 	k := kept{}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A file, its journal and its rewrite share a stem, the time of creation in UTC, so that names sort by time.
+// A file, its journal, its rewrite and its mark share a stem, the time of creation in UTC, so that names sort by time.
 const (
 	stemPrefix = "letters-"
 	stemTime   = "20060102T150405.000000000Z"
@@ -13,13 +13,14 @@ const (
 	lettersExt = ".jsonl"
 	journalExt = ".done"
 	rewriteExt = ".tmp"
+	markExt    = ".synced" // a disk.Mark
 
 	lockName = "lock"
 )
 
 // stemOf splits a file name into stem and extension. ok is false for other files, which are left alone.
 func stemOf(name string) (stem, ext string, ok bool) {
-	for _, ext := range []string{lettersExt, journalExt, rewriteExt} {
+	for _, ext := range []string{lettersExt, journalExt, rewriteExt, markExt} {
 		if stem, found := strings.CutSuffix(name, ext); found {
 			_, err := stemCreated(stem)
 			return stem, ext, err == nil

@@ -1,6 +1,9 @@
 package deadletter
 
-import "cmp"
+import (
+	"cmp"
+	"log/slog"
+)
 
 // Defaults of FileOptions.
 const (
@@ -16,6 +19,8 @@ type FileOptions struct {
 	// Redact keeps documents out of the files: Document is dropped, and Message and Error too, because the service quotes
 	// documents in its texts. The key stays. Replay of such a dead letter needs ReplayOptions.Document.
 	Redact bool
+	// Logger receives a warning for each file that has lost dead letters that were durable. Defaults to slog.Default().
+	Logger *slog.Logger
 
 	// maxFileBytes is the size at which a new file is begun, 16 MiB; tests lower it. A larger dead letter gets its own
 	// file. Replay and Discard rewrite one file at a time.
@@ -30,5 +35,8 @@ func (o *FileOptions) withDefaults() FileOptions {
 	}
 	c.maxFileBytes = cmp.Or(c.maxFileBytes, defaultMaxFileBytes)
 	c.MaxTotalBytes = cmp.Or(c.MaxTotalBytes, defaultMaxTotalBytes)
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
 	return c
 }

@@ -24,12 +24,12 @@ func Read(dir fs.FS) iter.Seq2[Letter, error] {
 		}
 		var stems []string
 		for _, e := range entries {
-			if stem, ext, ok := stemOf(e.Name()); ok && ext == lettersExt {
+			if stem, ext, ok := stemOf(e.Name()); ok && (ext == lettersExt || ext == markExt) {
 				stems = append(stems, stem)
 			}
 		}
 		slices.Sort(stems)
-		for _, stem := range stems {
+		for _, stem := range slices.Compact(stems) {
 			// Read the journal first. If the file is rewritten in between, the journal only repeats the outcome; in the other order
 			// delivered dead letters would reappear.
 			j, err := readJournal(dir, stem)
@@ -54,15 +54,25 @@ func Read(dir fs.FS) iter.Seq2[Letter, error] {
 // recordsOf returns the remaining records of a file, with their newest reasons. See Read.
 func recordsOf(dir fs.FS, stem string, j *journal) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
+		line := 1
 		for l, err := range linesIn(dir, stem) {
+			if errors.Is(err, fs.ErrNotExist) {
+				if lost := missingError(dir, stem, line); lost != nil && !yield(record{}, lost) {
+					return
+				}
+			}
 			if err != nil {
 				yield(record{}, err)
 				return
 			}
+			line = l.number + 1
 			r, there, err := l.record(stem, j)
 			if (there || err != nil) && !yield(r, err) {
 				return
 			}
+		}
+		if err := missingError(dir, stem, line); err != nil {
+			yield(record{}, err)
 		}
 	}
 }

@@ -7,8 +7,10 @@ import (
 )
 
 // repair completes a file left by a crash, so that it ends with a line feed, and returns its size. A file without a
-// dead letter is removed; its size is 0.
-func repair(dir disk.Folder, name string) (int64, error) {
+// dead letter is removed; its size is 0. If dead letters are missing that were durable, no crash has left the end: it
+// stays as a damaged line.
+func repair(dir disk.Folder, stem string) (int64, error) {
+	name := stem + lettersExt
 	size, last, err := endOf(dir, name)
 	if err != nil || size > 0 && last == '\n' {
 		return size, err
@@ -20,8 +22,12 @@ func repair(dir disk.Folder, name string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	lost, err := missing(dir, stem)
+	if err != nil {
+		return 0, err
+	}
 	switch {
-	case letter: // only the line feed is missing
+	case letter || lost > 0: // it needs the line feed only
 		err = disk.Append(dir, name, []byte("\n"))
 		if disk.Full(err) { // readers accept it without
 			return size, nil

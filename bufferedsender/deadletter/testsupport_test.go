@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -100,14 +101,21 @@ func versionsOf(letters []Letter) []int {
 	return versions
 }
 
-// namesIn returns the names of the files in a directory, without locks.
+// unmarked returns the files of a disk without marks.
+func unmarked(d *disktest.Disk) map[string]string {
+	files := d.Files()
+	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasSuffix(name, markExt) })
+	return files
+}
+
+// namesIn returns the names of the files in a directory, without locks and marks.
 func namesIn(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	var names []string
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), lockName) {
+		if !strings.HasPrefix(e.Name(), lockName) && !strings.HasSuffix(e.Name(), markExt) {
 			names = append(names, e.Name())
 		}
 	}

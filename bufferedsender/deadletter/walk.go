@@ -142,7 +142,7 @@ func (p *walk) rewrite(stem string) error {
 	if err != nil || j.empty() {
 		return err
 	}
-	size, err := p.copyRest(stem, &j)
+	size, letters, err := p.copyRest(stem, &j)
 	if errors.Is(err, errNotRewritten) {
 		return nil
 	}
@@ -158,6 +158,9 @@ func (p *walk) rewrite(stem string) error {
 
 	p.f.mu.Lock()
 	defer p.f.mu.Unlock()
+	if err := disk.Remove(p.f.dir, stem+markExt); err != nil {
+		return err
+	}
 	if size > 0 {
 		err = p.f.dir.Rename(stem+rewriteExt, stem+lettersExt)
 	} else {
@@ -179,17 +182,23 @@ func (p *walk) rewrite(stem string) error {
 		return nil // Write has appended meanwhile; leave it to the next walk
 	}
 	delete(p.f.journals, stem)
-	return disk.Remove(p.f.dir, stem+journalExt)
+	err = disk.Remove(p.f.dir, stem+journalExt)
+	if err == nil && size > 0 {
+		rest := segment{stem: stem, letters: letters}
+		rest.note(p.f.dir, size, true)
+		rest.unmark()
+	}
+	return err
 }
 
 // errNotRewritten means that a file has a line that cannot be copied.
 var errNotRewritten = errors.New("not rewritten")
 
-// copyRest writes the remaining lines of a file to a new one, durably, and returns its size. If none remain it writes
-// no file, for which there may be no room, and returns 0. Damaged lines are copied, for inspection.
-func (p *walk) copyRest(stem string, j *journal) (size int64, err error) {
+// copyRest writes the remaining lines of a file to a new one, durably, and returns their size and number. If none
+// remain it writes no file, for which there may be no room, and returns 0. Damaged lines are copied, for inspection.
+func (p *walk) copyRest(stem string, j *journal) (size, letters int64, err error) {
 	if rest, err := p.anyRest(stem, j); err != nil || !rest {
-		return 0, err
+		return 0, 0, err
 	}
 	name := stem + rewriteExt
 	err = disk.WriteNew(p.f.dir, name, func(w *bufio.Writer) error {
@@ -201,14 +210,16 @@ func (p *walk) copyRest(stem string, j *journal) (size int64, err error) {
 			if err != nil {
 				return err
 			}
-			size += int64(len(kept))
+			if len(kept) > 0 {
+				size, letters = size+int64(len(kept)), letters+1
+			}
 			if _, err := w.Write(kept); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return size, err
+	return size, letters, err
 }
 
 // anyRest reports whether lines of a file remain.

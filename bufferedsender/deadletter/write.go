@@ -137,6 +137,7 @@ func (f *File) append(lines []byte, n int, now time.Time) error {
 	f.total += int64(len(lines))
 	f.written += int64(n)
 	c.letters += int64(n)
+	c.note(f.dir, f.sizes[c.stem], size == 0)
 	return nil
 }
 

@@ -59,7 +59,7 @@ func runReplay(ctx context.Context, c *serviceCall) error {
 	if c.Bool("dry-run") {
 		return c.listDeadLetters(dir)
 	}
-	f, err := deadletter.Open(dir, nil)
+	f, err := deadletter.Open(dir, &deadletter.FileOptions{Logger: slog.New(slog.DiscardHandler)}) // reading says the same
 	if errors.Is(err, deadletter.ErrLocked) {
 		return fmt.Errorf("%s: %w; stop the program that has it open", dir, err)
 	}
