@@ -36,7 +36,7 @@ type state struct {
 	Files    []identity `json:"files"`
 	Next     place      `json:"next"`
 	Done     bool       `json:"done"`
-	Rejected int64      `json:"rejected"`
+	Rejected int64      `json:"rejected"` // synced to the file of rejects
 	Rejects  string     `json:"rejects,omitempty"` // the file of rejects, once it has a name
 }
 
@@ -250,7 +250,7 @@ func (r *run) save(done bool) error {
 	if next == r.saved && !done {
 		return nil
 	}
-	if err := r.Checkpoint.write(next, done, r.rejected.Load()); err != nil {
+	if err := r.Checkpoint.write(next, done, r.Rejects.durable()); err != nil {
 		return err
 	}
 	r.saved = next

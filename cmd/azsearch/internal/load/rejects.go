@@ -104,7 +104,8 @@ type Rejects struct {
 	failed error
 	kept   int64 // number of rejects kept from the resumed run
 	first  []string
-	wrote  bool
+	wrote  int64
+	synced int64 // of kept and wrote
 }
 
 // OpenRejects returns the file of rejects at path. If the file has rejects of an earlier run, it is an error, unless
@@ -159,6 +160,7 @@ func (r *Rejects) keep(at *Checkpoint) error {
 		return err
 	}
 	var kept bytes.Buffer
+	var found int64
 	for line := range bytes.Lines(content) {
 		x, _, err := parseReject(line)
 		if err != nil {
@@ -168,9 +170,20 @@ func (r *Rejects) keep(at *Checkpoint) error {
 		if before {
 			r.kept++
 		}
-		if before || !known {
-			kept.Write(line)
+		if known {
+			found++
 		}
+		if before || !known {
+			kept.Write(append(bytes.TrimSuffix(line, []byte("\n")), '\n'))
+		}
+	}
+	if found < at.state.Rejected {
+		return fmt.Errorf("-rejects %s: %d of %s are missing that the run to resume had written; restore the file, or remove %s to start over",
+			r.path, at.state.Rejected-found, amount.Of(at.state.Rejected, "reject"), at.path)
+	}
+	r.synced = r.kept
+	if err := at.write(at.state.Next, at.state.Done, r.kept); err != nil { // first, or a crash would leave too few rejects
+		return err
 	}
 	return replaceFile(r.path, kept.Bytes())
 }
@@ -194,7 +207,7 @@ func (r *Rejects) Write(x *Reject) error {
 	if err != nil {
 		r.failed = fmt.Errorf("a record was rejected, and cannot be written to %s: %w", r.path, err)
 	}
-	if r.wrote = true; len(r.first) < 5 {
+	if r.wrote++; len(r.first) < 5 {
 		r.first = append(r.first, x.String())
 	}
 	return r.failed
@@ -237,8 +250,17 @@ func (r *Rejects) Sync() error {
 	}
 	if err != nil {
 		r.failed = fmt.Errorf("the rejects cannot be written to %s: %w", r.path, err)
+	} else {
+		r.synced = r.kept + r.wrote
 	}
 	return r.failed
+}
+
+// durable returns how many rejects of the run, and of the run that it resumes, are in the file for certain.
+func (r *Rejects) durable() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.synced
 }
 
 // Close syncs and closes the file.
@@ -263,7 +285,7 @@ func (r *Rejects) First() []string {
 func (r *Rejects) Name() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.kept == 0 && !r.wrote {
+	if r.kept == 0 && r.wrote == 0 {
 		return ""
 	}
 	return r.path
