@@ -36,7 +36,7 @@ type state struct {
 	Files    []identity `json:"files"`
 	Next     place      `json:"next"`
 	Done     bool       `json:"done"`
-	Rejected int64      `json:"rejected"` // synced to the file of rejects
+	Rejected int64      `json:"rejected"`          // synced to the file of rejects
 	Rejects  string     `json:"rejects,omitempty"` // the file of rejects, once it has a name
 }
 
