@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
@@ -108,34 +109,56 @@ func TestWhatAnEncoderHasWrittenIsReplayedByteForByte(t *testing.T) {
 	require.NoError(t, other.Close(t.Context()))
 }
 
-// Any number of invalid documents delays no other dead letter.
-func TestDocumentsThatAreNoneStayAndTheOthersAreReplayed(t *testing.T) {
-	w := newWorld(t)
-	for i := range 30 {
-		require.NoError(t, w.f.Write(t.Context(), []deadletter.Letter{{
-			Index: "hotels", Key: fmt.Sprint(i), Action: models.ActionTypeUpload, Document: json.RawMessage(fmt.Sprintf(`{"id":"%d"}`, i)),
-		}}))
-	}
-	sender := senderOf(w, bufferedsender.Options[hotel]{})
-	kept := map[string]error{}
-	report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender.Raw(), &deadletter.ReplayOptions{
-		Document: func(_ context.Context, l deadletter.Letter) (json.RawMessage, error) {
-			if len(l.Key) == 2 && l.Key < "25" { // fifteen in a row
-				return l.Document[1:], nil
-			}
-			return l.Document, nil
+// Any number of documents that no request can carry delays no other dead letter.
+func TestDocumentsThatCannotBeSentStayAndTheOthersAreReplayed(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits bufferedsender.Limits
+		spoil  func(document json.RawMessage) json.RawMessage
+		why    func(why error) bool
+		err    error
+	}{
+		"invalid": {
+			spoil: func(document json.RawMessage) json.RawMessage { return document[1:] },
+			why:   func(why error) bool { return errors.As(why, new(*models.EncodeError)) },
 		},
-		Kept: func(l deadletter.Letter, why error) { kept[l.Key] = why },
-	})
-	require.NoError(t, err)
-	require.Equal(t, deadletter.Report{Sent: 15, Delivered: 15, Skipped: 15}, report)
-	require.Len(t, kept, 15)
-	for key, why := range kept {
-		require.ErrorAs(t, why, new(*models.EncodeError), key)
+		"too large": {
+			limits: bufferedsender.Limits{MaxBatchBytes: 1000},
+			spoil: func(document json.RawMessage) json.RawMessage {
+				return json.RawMessage(fmt.Sprintf(`{"name":%q,%s`, strings.Repeat("x", 1000), document[1:]))
+			},
+			why: func(why error) bool { return errors.Is(why, bufferedsender.ErrDocumentTooLarge) },
+			err: bufferedsender.ErrDocumentTooLarge,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			for i := range 30 {
+				require.NoError(t, w.f.Write(t.Context(), []deadletter.Letter{{
+					Index: "hotels", Key: fmt.Sprint(i), Action: models.ActionTypeUpload, Document: json.RawMessage(fmt.Sprintf(`{"id":"%d"}`, i)),
+				}}))
+			}
+			sender := senderOf(w, bufferedsender.Options[hotel]{Limits: c.limits})
+			kept := map[string]error{}
+			report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender.Raw(), &deadletter.ReplayOptions{
+				Document: func(_ context.Context, l deadletter.Letter) (json.RawMessage, error) {
+					if len(l.Key) == 2 && l.Key < "25" { // fifteen in a row
+						return c.spoil(l.Document), nil
+					}
+					return l.Document, nil
+				},
+				Kept: func(l deadletter.Letter, why error) { kept[l.Key] = why },
+			})
+			require.ErrorIs(t, err, c.err)
+			require.Equal(t, deadletter.Report{Sent: 15, Delivered: 15, Skipped: 15}, report)
+			require.Len(t, kept, 15)
+			for key, why := range kept {
+				require.True(t, c.why(why), "%s: %v", key, why)
+			}
+			require.Len(t, w.letters(), 15)
+			require.EqualValues(t, 15, w.srv.DocumentCount("hotels"))
+			require.NoError(t, sender.Close(t.Context()))
+		})
 	}
-	require.Len(t, w.letters(), 15)
-	require.EqualValues(t, 15, w.srv.DocumentCount("hotels"))
-	require.NoError(t, sender.Close(t.Context()))
 }
 
 // A corrected document with another key would break the order of both keys.

@@ -154,6 +154,9 @@ func (r *replay) accepted(round []letter, accepted int, err error) (n int, ends 
 		r.refusedBy = err
 	}
 	r.refused++
+	if ofDocument(err) {
+		return accepted + 1, nil
+	}
 	if r.inARow++; r.inARow >= refusedInARow {
 		return 0, errGivenUp
 	}
@@ -164,6 +167,12 @@ func (r *replay) accepted(round []letter, accepted int, err error) (n int, ends 
 // because the sender may look for it in the wrong field.
 func unencodable(err error) bool {
 	return errors.As(err, new(*models.EncodeError)) && !errors.Is(err, models.ErrNoKey)
+}
+
+// ofDocument reports whether a sender blames the document, which may be too large for a request: it accepts others.
+func ofDocument(err error) bool {
+	var refused interface{ Rejected() bool } // a *bufferedsender.AddError
+	return errors.As(err, &refused) && refused.Rejected() && !errors.Is(err, models.ErrNoKey)
 }
 
 // reason returns the reason for a result: without an answer only that the action may have been applied.
