@@ -23,6 +23,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/load"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
+	"github.com/go-azsearch/azsearch/internal/disk"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -85,6 +86,18 @@ type loading struct {
 	missing    bool // there is no index yet; definition is that of -create
 }
 
+// lockCheckpoint keeps other loads from a checkpoint: two would drop rejects of each other.
+func lockCheckpoint(path string) (unlock func() error, err error) {
+	unlock, err = disk.Lock(path + ".lock")
+	switch {
+	case errors.As(err, new(*disk.LockedError)):
+		return nil, fmt.Errorf("-resume %s: %w; wait until that load has ended", path, err)
+	case err != nil: // of the folder; opening the checkpoint returns a better one
+		return func() error { return nil }, nil
+	}
+	return unlock, nil
+}
+
 func (l *loading) run(ctx context.Context) (err error) {
 	o, convertOptions, err := l.options(ctx)
 	if err != nil {
@@ -107,6 +120,11 @@ func (l *loading) run(ctx context.Context) (err error) {
 		o.Indexer = client
 	}
 	if path := l.String("resume"); path != "" {
+		unlock, err := lockCheckpoint(path)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = unlock() }() // the process ends soon
 		o.Source.OrderBy = o.Plan.KeyColumn()
 		options, _ := json.Marshal([]any{convertOptions, l.String("jq"), l.String("format")}) // strings and maps of strings always marshal
 		to := load.Destination{Endpoint: l.service.Endpoint(), Index: l.definition.Name, ETag: l.definition.ETag, Options: string(options)}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/database"
+	"github.com/go-azsearch/azsearch/internal/disk"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -43,6 +44,24 @@ func TestResumeContinuesWithTheFileOfRejectsOfItsState(t *testing.T) {
 	assert.Contains(t, got.stderr, "see rejects-2.jsonl")
 	assert.Equal(t, rejected, s.file("rejects-2.jsonl"))
 	assert.NoFileExists(t, filepath.Join(s.dir, "rejects.jsonl"))
+}
+
+// A second load of a checkpoint would replace the file of rejects to which the first one writes.
+func TestOneLoadAtATimeHasACheckpoint(t *testing.T) {
+	e := startEmulator(t, "-quiet")
+	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
+	s := newSession(t, e.url, map[string]string{"a.jsonl": hotelLines(2)})
+	unlock, err := disk.Lock(filepath.Join(s.dir, "state.lock"))
+	require.NoError(t, err)
+	got := s.run("load", "-index", "hotels", "-resume", "state", "a.jsonl")
+	assert.NotZero(t, got.code)
+	assert.Contains(t, got.stderr, fmt.Sprintf("-resume state: it is locked by process %d", os.Getpid()))
+	assert.NoFileExists(t, filepath.Join(s.dir, "state"))
+	require.NoError(t, unlock())
+	for range 2 {
+		got = s.run("load", "-index", "hotels", "-resume", "state", "a.jsonl")
+		assert.Zero(t, got.code, got.stderr)
+	}
 }
 
 // The first run leaves a checkpoint before the last keys, which a later one must not read again.
