@@ -107,9 +107,10 @@ type Report struct {
 //
 // A nil error means that each dead letter was treated as the Report counts. When ctx ends or the File is closed, Replay
 // returns the cause without waiting for actions under way. It also returns early when the sender does not accept ten
-// dead letters in a row without blaming the documents, or withdraws a call, which it does after three probes if it takes
-// the index for the cause of refusals; then the problem is not corrected yet. What was not known to be applied stays, and the next Replay sends it
-// again: at least once, never lost. The error is ErrBusy if another Replay or Discard is running.
+// dead letters in a row without blaming the documents, or withdraws a call, which it does after three probes if it
+// takes the index for the cause of refusals; then the problem is not corrected yet. What was not known to be applied
+// stays, and the next Replay sends it again: at least once, never lost. The error is ErrBusy if another Replay or
+// Discard is running.
 //
 // The sender may have f as its sink and other users. It must not have another File as its sink, which would keep the
 // refused dead letters too. Its handlers receive events of these actions with an empty document, and with a Tag of

@@ -169,9 +169,12 @@ func unencodable(err error) bool {
 	return errors.As(err, new(*models.EncodeError)) && !errors.Is(err, models.ErrNoKey)
 }
 
+// refuser is the error of a sender that knows whether the document is the cause, as *bufferedsender.AddError.
+type refuser interface{ Rejected() bool }
+
 // ofDocument reports whether a sender blames the document, which may be too large for a request: it accepts others.
 func ofDocument(err error) bool {
-	var refused interface{ Rejected() bool } // a *bufferedsender.AddError
+	var refused refuser
 	return errors.As(err, &refused) && refused.Rejected() && !errors.Is(err, models.ErrNoKey)
 }
 
