@@ -37,7 +37,8 @@
 //   - Merge waiting actions of one key, so that a backlog needs fewer requests: [Folding].
 //   - Adapt to the capacity of a shared service: package tuning. Keep failed actions and send them again: package
 //     deadletter. Commit stream positions: events.LowWatermark. Slow handlers: events.Async.
-//   - Survive a restart: Options.Queue. Empty the queue and exit: FlushOptions.WholeQueue.
+//   - Survive a restart: Options.Queue. Empty the queue and exit: FlushOptions.WholeQueue. Queue keys, and load their
+//     documents when they are sent: [BufferedSender.IndexKeys].
 //   - Hand a partition over to another process: [BufferedSender.Withdraw].
 //   - Documents that are JSON already: [BufferedSender.Raw]. Read a key's truth and write it while no other action of
 //     the key is sent: [RawSender.HoldKeys].

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,7 +25,8 @@ import (
 type service struct {
 	http.ServeMux
 
-	sender *bufferedsender.BufferedSender[Book]
+	sender   *bufferedsender.BufferedSender[Book]
+	stopping atomic.Bool
 }
 
 // newService creates the server. The indexer is a *search.Client; see the examples of search.NewClient for
@@ -36,9 +38,17 @@ func newService(indexer bufferedsender.Indexer, meters metric.MeterProvider) (*s
 	}
 	s := &service{sender: sender}
 	s.HandleFunc("PUT /books", s.put)
-	s.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, sender.Health().Ready()) }) // readiness
-	s.HandleFunc("GET /alertz", func(w http.ResponseWriter, _ *http.Request) { answer(w, sender.Health().Err) })     // for alerts; not a liveness probe
+	s.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.ready()) })
+	s.HandleFunc("GET /alertz", func(w http.ResponseWriter, _ *http.Request) { answer(w, sender.Health().Err) }) // for alerts; not a liveness probe
 	return s, nil
+}
+
+// ready fails as soon as the program stops, so that no new requests are routed to it.
+func (s *service) ready() error {
+	if s.stopping.Load() {
+		return errors.New("stopping")
+	}
+	return s.sender.Health().Ready()
 }
 
 // put accepts a book. It waits for room until the caller disconnects.
@@ -61,13 +71,15 @@ func answer(w http.ResponseWriter, err error) {
 	}
 }
 
-// run serves until SIGTERM or Ctrl-C, and then sends accepted documents. Kubernetes kills the process 30 s after
-// SIGTERM.
-func (s *service) run(ctx context.Context, server *http.Server) error {
+// run serves until SIGTERM or Ctrl-C. Then readiness fails for a probe period, and what was accepted is sent.
+// Kubernetes kills the process 30 s after SIGTERM, unless terminationGracePeriodSeconds says otherwise.
+func (s *service) run(ctx context.Context, server *http.Server, probePeriod time.Duration) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	<-ctx.Done() // the program runs server.ListenAndServe on another goroutine
-	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), 25*time.Second)
+	s.stopping.Store(true)
+	time.Sleep(probePeriod)
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	return errors.Join(server.Shutdown(draining), s.sender.Close(draining)) // handlers first, because they add documents; then the sender
 }
@@ -89,8 +101,8 @@ func Example_service() {
 	var metrics metricdata.ResourceMetrics
 	must(reader.Collect(context.Background(), &metrics))
 	terminated, terminate := context.WithCancel(context.Background())
-	terminate() // as SIGTERM does
-	err = s.run(terminated, &http.Server{Handler: s, ReadHeaderTimeout: time.Second})
+	terminate()                                                                          // as SIGTERM does
+	err = s.run(terminated, &http.Server{Handler: s, ReadHeaderTimeout: time.Second}, 0) // 10 s in Kubernetes
 	fmt.Println(err, srv.DocumentCount("books"), "in the index; metrics:", len(metrics.ScopeMetrics) > 0)
 	// Output:
 	// 200

@@ -48,13 +48,13 @@ func Example() {
 		Pool: &pool.Options{Expedited: 4, Shared: 4, BufferedActions: 50_000, BufferedBytes: 128 << 20},
 	})
 	must(err)
-	for _, name := range names { // the first call sets the options; later calls pass nil and get the same sender
-		_, err := fleet.Sender(f, name, &bufferedsender.Options[Note]{AutoFlushInterval: time.Second})
+	senders := map[string]*bufferedsender.BufferedSender[Note]{} // fleet.Sender creates one for any name, also for a wrong one
+	for _, name := range names {
+		senders[name], err = fleet.Sender(f, name, &bufferedsender.Options[Note]{AutoFlushInterval: time.Second})
 		must(err)
 	}
 
-	tenant, err := fleet.Sender[Note](f, "tenant-b", nil)
-	must(err)
+	tenant := senders["tenant-b"]
 	must(tenant.UploadDocuments(ctx, Note{ID: "1", Text: "live"}))
 	must(tenant.UploadDocuments(models.WithClass(ctx, models.ClassBestEffort), Note{ID: "2", Text: "backfill"}))
 
@@ -67,7 +67,7 @@ func Example() {
 	ready(w, nil)
 	fmt.Println(w.Code, f.Health())
 
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 25*time.Second) // after SIGTERM
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second) // after SIGTERM
 	defer cancel()
 	fmt.Println(f.Close(closing), f.Stats().All.Completed, "completed")
 	// Output:
