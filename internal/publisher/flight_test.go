@@ -62,3 +62,59 @@ func TestASubscriberThatEndsTheGoroutineWhileARequestIsTakenBack(t *testing.T) {
 		_ = p.Close(ended)
 	})
 }
+
+// slotsButOne has slots for all classes but one.
+type slotsButOne struct {
+	*slots
+	class uint8
+}
+
+func (s *slotsButOne) Free(class uint8, bytes int) (free bool, trial int) {
+	if class == s.class {
+		return false, 0
+	}
+	return s.slots.Free(class, bytes)
+}
+
+func (s *slotsButOne) Take(class uint8, bytes int) (Slot, bool) {
+	if class == s.class {
+		return nil, false
+	}
+	return s.slots.Take(class, bytes)
+}
+
+// A request waits for its slot. A younger one of another class is answered while a third one's handler runs and ends the
+// goroutine. What the next goroutine resumes must not include the one that is over.
+func TestARequestThatEndsWhileOthersAreResumedIsNotSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, pool, sizes := &service{answer: applied}, &slotsButOne{slots: &slots{left: 9}, class: noClass}, []int{}
+		p, e := start(t, s, func(c *Config[int, int]) {
+			c.Slots = pool
+			c.Hooks.Sent = func(b *Batch[int]) {
+				sizes = append(sizes, len(b.Items))
+				switch len(sizes) {
+				case 1:
+					pool.class = 2
+				case 3:
+					time.Sleep(time.Second)
+					runtime.Goexit()
+				}
+			}
+		})
+		pool.wake = p.Wake
+		for i, key := range []string{"waits", "is answered", "ends the goroutine"} {
+			_, err := p.Add(t.Context(), itemsOf([]uint8{2, 0, 1}[i], key, 1), true, false)
+			assert.NoError(t, err)
+			p.FlushAfter(0)
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		pool.class = noClass
+		assert.NoError(t, p.Flush(t.Context()))
+		assert.Equal(t, 3, e.completed)
+		assert.Equal(t, []int{1, 1, 1}, sizes)
+		assert.Equal(t, []int{1, 1, 1}, s.sizes)
+	})
+}
+
+const noClass = 63

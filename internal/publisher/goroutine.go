@@ -54,7 +54,8 @@ func (l *loop[V, R]) resume() {
 	l.report()
 	l.endVictims()
 	for _, f := range slices.Clone(l.flights.inFlight) {
-		if !f.started {
+		// launch takes in replies: a request that ends meanwhile is empty, as one not started, and for reuse.
+		if !f.started && slices.Contains(l.flights.inFlight, f) {
 			l.announce(f)
 			l.launch(f)
 		}
