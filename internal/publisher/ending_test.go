@@ -109,3 +109,41 @@ func TestAReplyThatComesAfterCloseHasLeftItIsNotRead(t *testing.T) {
 		assert.Len(t, ended, 3)
 	})
 }
+
+// shutGate lets nothing through.
+type shutGate struct{}
+
+func (shutGate) Early(bool)            {}
+func (shutGate) Enter() (Permit, bool) { return nil, false }
+func (shutGate) State() GateState      { return GateState{Shut: ErrShut, Blocked: true} }
+
+// A hook calls Purge and ends the goroutine while Close reports what it gives up: these items must not be purged too.
+func TestWhatCloseHasGivenUpIsNotPurged(t *testing.T) {
+	for _, most := range []int{0, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			var p *Publisher[int, int]
+			ended := map[string][]Outcome{}
+			p, _ = start(t, &service{answer: applied}, func(c *Config[int, int]) {
+				c.Gate, c.Overload.Purged = shutGate{}, func([]string) {}
+				c.Hooks.Settled = func(s *Settlement[int, int], _ error) {
+					ended[s.Item.Key] = append(ended[s.Item.Key], s.Outcome)
+					if len(ended) == 1 {
+						p.Purge(t.Context(), most)
+						runtime.Goexit()
+					}
+				}
+			})
+			add(t, p, 3)
+			p.FlushAfter(0)
+			synctest.Wait()
+			done, cancel := withEnded(t)
+			defer cancel()
+			require.Error(t, p.Close(done))
+			assert.Equal(t, map[string][]Outcome{"k0": {Unsent}, "k1": {Unsent}, "k2": {Unsent}}, ended)
+			s := p.Stats()
+			assert.EqualValues(t, 3, s.Unsent)
+			assert.Zero(t, s.Failed)
+			assert.Zero(t, s.Items)
+		})
+	}
+}

@@ -129,9 +129,10 @@ func (p *Publisher[V, R]) Purge(ctx context.Context, most int) int {
 	return 0
 }
 
-// purgeSome adds the number of purged items to n.
+// purgeSome adds the number of purged items to n. What Close has given up is not purged: it is still in the queues if a
+// hook ended the goroutine while Close reported it.
 func (l *loop[V, R]) purgeSome(most int, n *int) {
-	for l.see(); l.gate.shut != nil && (most == 0 || *n < most); l.see() {
+	for l.see(); l.gate.shut != nil && !l.shutdown.giveUp && (most == 0 || *n < most); l.see() {
 		before := l.delivery.ever
 		if !l.purge(most == 0, 0) {
 			return
