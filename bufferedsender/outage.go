@@ -47,7 +47,8 @@ func WaitForRoom() WhenFull { return WhenFull{given: true} }
 func Reject() WhenFull { return WhenFull{policy: publisher.Refuse, given: true} }
 
 // PurgeOldest gives up waiting actions: the oldest of the least urgent class first, none more urgent than the new ones.
-// They fail with ErrPurged. After their events onPurged is called with their keys, one for each action; see AllowLoss.
+// If all are more urgent, adding waits. Purged ones fail with ErrPurged. After their events onPurged is called with
+// their keys, one for each action; see AllowLoss.
 func PurgeOldest(onPurged func(ctx context.Context, keys []string)) WhenFull {
 	return WhenFull{publisher.PurgeOne, onPurged, true}
 }

@@ -83,8 +83,8 @@ func (s *slotsButOne) Take(class uint8, bytes int) (Slot, bool) {
 	return s.slots.Take(class, bytes)
 }
 
-// A request waits for its slot. A younger one of another class is answered while a third one's handler runs and ends the
-// goroutine. What the next goroutine resumes must not include the one that is over.
+// A request waits for its slot. A younger one of another class is answered while a third one's handler runs and ends
+// the goroutine. What the next goroutine resumes must not include the one that is over.
 func TestARequestThatEndsWhileOthersAreResumedIsNotSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, pool, sizes := &service{answer: applied}, &slotsButOne{slots: &slots{left: 9}, class: noClass}, []int{}
