@@ -28,8 +28,8 @@ type AsyncOptions struct {
 	// time and in order, as without an Async. At most 1024; negative is refused.
 	Workers int
 	// Drop is the set of kinds of events that are dropped, and counted in Stats, when the queue is full. Other events wait
-	// for room and block the sender. Defaults to none. If ActionCompleted or ActionFailed are dropped, some actions have no
-	// outcome event and a LowWatermark stops for ever.
+	// for room and block the sender. Defaults to none. If ActionCompleted or ActionFailed are dropped, some actions have
+	// no outcome event and a LowWatermark stops forever.
 	Drop Kind
 	// Logger receives an error for each handler that panics, and a warning at the first dropped event. Lines never have
 	// documents or keys. Defaults to slog.Default().
@@ -68,7 +68,7 @@ type AsyncOptions struct {
 // A handler may add documents with its own context: when the buffer is full the sender returns ErrBufferFull instead of
 // waiting, and Flush and Close return ErrInCallback. With a context that is not derived from it, the sender cannot
 // recognize the call. An adding call that waits for room, or Flush, then waits for the publisher; and if the queue is
-// full the publisher waits for the handler, for ever. Close waits for its own handler until its context ends.
+// full the publisher waits for the handler, forever. Close waits for its own handler until its context ends.
 //
 // An Async is safe for concurrent use and may serve several senders. It has goroutines only while there are events, so
 // an abandoned Async leaks nothing.

@@ -160,7 +160,7 @@ func TestOnlyTheNamedKindsAreDroppedAndNeverInSilence(t *testing.T) {
 		h.BatchCompleted(ctx, &events.Batch{})
 		began := time.Now()
 		h.ActionFailed(ctx, &events.ActionFailed[doc]{})
-		require.Equal(t, time.Second, time.Since(began), "this one waits")
+		require.Equal(t, time.Second, time.Since(began), "the event waits")
 		stats := async.Stats()
 		require.Equal(t, events.AsyncCounts{Queued: 1, Dropped: 1}, stats.ActionSent)
 		require.Equal(t, events.AsyncCounts{Dropped: 2}, stats.BatchCompleted)
@@ -374,7 +374,7 @@ func TestCloseWithAnEndedContextLetsNoHandlerBegin(t *testing.T) {
 		require.EqualError(t, unhandled, "events are not handled: 0 queued, 1 in handlers, 3 thrown away")
 
 		h.ActionCompleted(t.Context(), completed("too late"))
-		require.ErrorAs(t, async.Close(t.Context()), &unhandled, "it is still true")
+		require.ErrorAs(t, async.Close(t.Context()), &unhandled, "Close returns the same error again")
 		require.Equal(t, events.UnhandledError{Discarded: 3}, *unhandled)
 		require.Equal(t, 1, handled)
 		require.Equal(t, events.AsyncCounts{Handled: 1, Dropped: 4}, async.Stats().ActionCompleted)

@@ -140,10 +140,10 @@ func TestActionAddedStopsAtTheFirstError(t *testing.T) {
 		want    error
 		callees []string
 	}{
-		{"none refuses", [3]error{}, nil, []string{"a", "b", "c"}},
-		{"the first refuses", [3]error{refusal, errors.New("later"), nil}, refusal, []string{"a"}},
-		{"the second refuses", [3]error{nil, refusal, nil}, refusal, []string{"a", "b"}},
-		{"the last refuses", [3]error{nil, nil, refusal}, refusal, []string{"a", "b", "c"}},
+		{"no handler refuses", [3]error{}, nil, []string{"a", "b", "c"}},
+		{"the first handler refuses", [3]error{refusal, errors.New("later"), nil}, refusal, []string{"a"}},
+		{"the second handler refuses", [3]error{nil, refusal, nil}, refusal, []string{"a", "b"}},
+		{"the last handler refuses", [3]error{nil, nil, refusal}, refusal, []string{"a", "b", "c"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			calls = nil

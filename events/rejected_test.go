@@ -22,14 +22,14 @@ var failures = map[string]struct {
 	err      error
 	rejected bool
 }{
-	"the service rejects the document": {verdict(true), true},
-	"the same, inside another error":   {fmt.Errorf("book 7: %w", verdict(true)), true},
-	"the same, next to another error":  {errors.Join(errors.New("cut"), verdict(true)), true},
-	"the document is not to blame":     {verdict(false), false},
-	"nor is it in a wrapped error":     {fmt.Errorf("book 7: %w", verdict(false)), false},
-	"an error without a verdict":       {errors.New("status 400"), false},
-	"the end of a context":             {context.Canceled, false},
-	"nil, which no sender reports":     {nil, false},
+	"the service rejects the document":  {verdict(true), true},
+	"a rejection inside another error":  {fmt.Errorf("book 7: %w", verdict(true)), true},
+	"a rejection next to another error": {errors.Join(errors.New("cut"), verdict(true)), true},
+	"the document is not to blame":      {verdict(false), false},
+	"no rejection in a wrapped error":   {fmt.Errorf("book 7: %w", verdict(false)), false},
+	"an error without a verdict":        {errors.New("status 400"), false},
+	"the end of a context":              {context.Canceled, false},
+	"nil, which no sender reports":      {nil, false},
 }
 
 func TestRejectedIsWhatTheErrorSays(t *testing.T) {

@@ -93,9 +93,9 @@ func TestFailedActionHoldsTheMarkUntilSomebodyHasTakenCareOfIt(t *testing.T) {
 		unsent bool
 		passes bool
 	}{
-		"nobody does":                    {nil, false, false},
-		"Skip says yes":                  {answer(true), false, true},
-		"Skip says no":                   {answer(false), false, false},
+		"no Skip":                        {nil, false, false},
+		"Skip returns true":              {answer(true), false, true},
+		"Skip returns false":             {answer(false), false, false},
 		"Skip panics":                    {func(context.Context, *events.ActionFailed[doc]) bool { panic("disk full") }, false, false},
 		"Skip ends its goroutine":        {func(context.Context, *events.ActionFailed[doc]) bool { runtime.Goexit(); return true }, false, false},
 		"unsent, and Skip returns true":  {answer(true), true, false},
@@ -125,10 +125,10 @@ func TestAHandlerBeforeTrackHoldsTheMark(t *testing.T) {
 		veto   func(veto *error)
 		passes bool
 	}{
-		"it returns":            {func(*error) {}, true},
-		"it sets Veto":          {func(veto *error) { *veto = errors.New("the audit log is full") }, false},
-		"it panics":             {func(*error) { panic("the audit log is full") }, false},
-		"it ends its goroutine": {func(*error) { runtime.Goexit() }, false},
+		"the handler returns":            {func(*error) {}, true},
+		"the handler sets Veto":          {func(veto *error) { *veto = errors.New("the audit log is full") }, false},
+		"the handler panics":             {func(*error) { panic("the audit log is full") }, false},
+		"the handler ends its goroutine": {func(*error) { runtime.Goexit() }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var w events.LowWatermark[int64]
@@ -170,7 +170,7 @@ func TestPassIsGivenTheEvent(t *testing.T) {
 		require.Equal(t, t.Context(), ctx)
 		require.Same(t, e, got)
 		_, passed := w.Mark()
-		require.False(t, passed, "not before it has returned")
+		require.False(t, passed, "the watermark does not pass before the handler has returned")
 		return true
 	}}).ActionFailed(t.Context(), e)
 	require.EqualValues(t, 1, markOf(t, &w))
@@ -304,7 +304,7 @@ func TestCloseOfTheSenderSaysThatItsAsyncIsNotDrained(t *testing.T) {
 		require.ErrorAs(t, async.Close(ended(t)), &unhandled)
 		require.Equal(t, 1, unhandled.Discarded)
 		time.Sleep(time.Minute)
-		require.EqualValues(t, 2, handled.Load(), "the one that was running; no other begins")
+		require.EqualValues(t, 2, handled.Load(), "the running handler ends, and no other begins")
 	})
 }
 

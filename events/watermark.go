@@ -115,10 +115,10 @@ func (w *LowWatermark[P]) Settle(pos P) bool {
 // mark would pass them as a gap.
 //
 // Use it for actions that the adding call refused after their Begin (the context ended while it waited for room, the
-// buffer was full): no event follows, so they would hold the mark for ever. An AddError of the sender means that all
+// buffer was full): no event follows, so they would hold the mark forever. An AddError of the sender means that all
 // documents from Accepted on are refused. Pass the position of that one, and how many of its actions are refused: 1
-// unless several share it. Begin those again with BeginN and add them again. Other actions of the position are on their
-// way and settle as begun.
+// unless several share it. Begin those again with BeginN and add them again. Other actions of the position are on
+// their way and settle as begun.
 //
 // Without this call the mark stays below them, which is right if the program gives up. To pass an action deliberately,
 // call Settle.

@@ -167,8 +167,8 @@ func TestForgetOfAPositionThatActionsShareKeepsTheMarkBelowIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		settledBefore, again int
 	}{
-		"the two are added again": {0, 2},
-		"all three are":           {0, 3},
+		"the two are added again":                           {0, 2},
+		"all three are added again":                         {0, 3},
 		"the two, when the accepted one has settled before": {1, 2},
 	} {
 		t.Run(name, func(t *testing.T) {

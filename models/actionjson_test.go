@@ -159,7 +159,7 @@ func TestUnencodableDocumentIsRefusedWithThePathOfTheField(t *testing.T) {
 		"a document within itself":   {appended(models.ActionTypeUpload, cyclic), "self.again"},
 		"a struct within itself":     {appended(models.ActionTypeUpload, ring), "next"},
 		"int keys":                   {appended(models.ActionTypeUpload, map[string]any{"m": map[int]float64{2: 1, 7: nan}}), `m.7`},
-		"fields left out are innocent": {appended(models.ActionTypeUpload, struct {
+		"left-out fields do no harm": {appended(models.ActionTypeUpload, struct {
 			C chan int       `json:"c,omitempty"`
 			Z *chan int      `json:"z,omitzero"`
 			M map[int]func() `json:"m,omitempty"`

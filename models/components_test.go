@@ -23,7 +23,7 @@ func TestEveryComponentTypeReadsBackAsItWas(t *testing.T) {
 			require.Equal(t, v.Interface(), back.Elem().Interface())
 			var members map[string]any
 			require.NoError(t, json.Unmarshal(b, &members))
-			require.Len(t, members, v.NumField()+1, "every field is written, and the type, and one more")
+			require.Len(t, members, v.NumField()+1, "all fields, the type and one more member are written")
 		})
 	}
 }

@@ -93,7 +93,7 @@ func TestDocumentFieldsOfPassesOverWhatFieldsOfRefuses(t *testing.T) {
 	inner := fields[9].Fields
 	require.Len(t, inner, 2)
 	assert.Equal(t, models.Collection(models.DataTypeComplex), inner[1].Type)
-	assert.Empty(t, inner[1].Fields, "it contains itself")
+	assert.Empty(t, inner[1].Fields, "the struct contains itself")
 }
 
 func TestDocumentFieldsOfWhatIsNoStructIsAnError(t *testing.T) {

@@ -32,19 +32,19 @@ func TestEncodedDocumentIsSplicedInAsItIs(t *testing.T) {
 
 func TestEncodedDocumentThatIsNotJSONIsRefusedWithThePlace(t *testing.T) {
 	for name, c := range map[string]struct{ doc, want string }{
-		"a word that is none":       {`{"id":"1","x":nope}`, "not valid JSON at offset 15: invalid character 'o' in literal null (expecting 'u')"},
-		"counted from the start":    {"\n {\"x\":NaN}", "not valid JSON at offset 7: invalid character 'N' looking for beginning of value"},
-		"deep inside":               {`{"a":[{"b":{"c":[1,2,03]}}]}`, "not valid JSON at offset 22: invalid character '3' after array element"},
-		"a comma too many":          {`{"a":1,}`, `not valid JSON at offset 7: invalid character '}' looking for beginning of object key string`},
-		"a line feed in a string":   {"{\"a\":\"x\ny\"}", `not valid JSON at offset 7: invalid character '\n' in string literal`},
-		"an escape that is none":    {`{"a":"\x"}`, `not valid JSON at offset 7: invalid character 'x' in string escape code`},
-		"the end is missing":        {`{"a":1`, "not valid JSON: it ends too early, after 6 bytes"},
-		"the end of a number, too":  {`{"a":-`, "not valid JSON: it ends too early, after 6 bytes"},
-		"a second document":         {`{"id":"1"},{"id":"2"}`, "not valid JSON at offset 10: invalid character ',' after top-level value"},
-		"another format altogether": {"\x81\xa2id\xa11", `not valid JSON at offset 0: invalid character '\u0081' looking for beginning of value`},
-		"a byte order mark":         {"\ufeff{}", "not valid JSON: it begins with a byte order mark; remove it with bytes.TrimPrefix(doc, []byte(\"\\ufeff\"))"},
-		"not UTF-8":                 {"{\"a\":\"b\xff\"}", "at offset 7: the text is not valid UTF-8; strings.ToValidUTF8(text, \"\\ufffd\") replaces what is wrong"},
-		"nested too deep":           {`{"a":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}", "not valid JSON at offset 10004: invalid character '[' exceeded max depth"},
+		"an unknown word":          {`{"id":"1","x":nope}`, "not valid JSON at offset 15: invalid character 'o' in literal null (expecting 'u')"},
+		"counted from the start":   {"\n {\"x\":NaN}", "not valid JSON at offset 7: invalid character 'N' looking for beginning of value"},
+		"deep inside":              {`{"a":[{"b":{"c":[1,2,03]}}]}`, "not valid JSON at offset 22: invalid character '3' after array element"},
+		"a comma too many":         {`{"a":1,}`, `not valid JSON at offset 7: invalid character '}' looking for beginning of object key string`},
+		"a line feed in a string":  {"{\"a\":\"x\ny\"}", `not valid JSON at offset 7: invalid character '\n' in string literal`},
+		"an unknown escape":        {`{"a":"\x"}`, `not valid JSON at offset 7: invalid character 'x' in string escape code`},
+		"the end is missing":       {`{"a":1`, "not valid JSON: it ends too early, after 6 bytes"},
+		"the end of a number, too": {`{"a":-`, "not valid JSON: it ends too early, after 6 bytes"},
+		"a second document":        {`{"id":"1"},{"id":"2"}`, "not valid JSON at offset 10: invalid character ',' after top-level value"},
+		"another format":           {"\x81\xa2id\xa11", `not valid JSON at offset 0: invalid character '\u0081' looking for beginning of value`},
+		"a byte order mark":        {"\ufeff{}", "not valid JSON: it begins with a byte order mark; remove it with bytes.TrimPrefix(doc, []byte(\"\\ufeff\"))"},
+		"not UTF-8":                {"{\"a\":\"b\xff\"}", "at offset 7: the text is not valid UTF-8; strings.ToValidUTF8(text, \"\\ufffd\") replaces what is wrong"},
+		"nested too deep":          {`{"a":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}", "not valid JSON at offset 10004: invalid character '[' exceeded max depth"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := models.AppendEncoded([]byte("before,"), models.ActionTypeUpload, []byte(c.doc))

@@ -39,7 +39,7 @@ func TestAMethodMayKeepItsReceiver(t *testing.T) {
 			_, err := models.AppendAction(nil, models.ActionTypeUpload, inner)
 			return err
 		},
-		"where it lies": func() error {
+		"encoded in place": func() error {
 			for i := range docs {
 				if _, err := models.AppendActionFrom(nil, models.ActionTypeUpload, &docs[i]); err != nil {
 					return err
@@ -54,7 +54,7 @@ func TestAMethodMayKeepItsReceiver(t *testing.T) {
 			require.NoError(t, write())
 			require.Len(t, keepers, 3)
 			assert.Equal(t, []kept{{"a!"}, {"b!"}, {"c!"}}, []kept{*keepers[0], *keepers[1], *keepers[2]})
-			assert.Equal(t, []kept{{"a"}, {"b"}}, docs, "and change it")
+			assert.Equal(t, []kept{{"a"}, {"b"}}, docs, "the originals do not change")
 			assert.Equal(t, "c", inner.Inner[0].ID)
 		})
 	}

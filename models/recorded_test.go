@@ -98,7 +98,7 @@ func TestMembersOfANewerServiceSurviveOnEveryLevel(t *testing.T) {
 			require.NoError(t, err)
 			var index models.SearchIndex
 			require.NoError(t, json.Unmarshal(newer, &index))
-			require.Len(t, unknown(index), n, "one per object")
+			require.Len(t, unknown(index), n, "one for each object")
 			got, err := json.Marshal(index)
 			require.NoError(t, err)
 			require.Equal(t, plain(t, newer), plain(t, got))

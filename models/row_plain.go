@@ -114,8 +114,8 @@ func (p *plain) object(i int, only []string) (end int, something bool) {
 	return i + 1, true
 }
 
-// sort orders the members of an object, which begin at start, by name. Of equal names the last one counts. The crs of
-// a point is dropped.
+// sort orders the members of an object, which begin at start, by name. If names are equal, the last one counts. The
+// crs of a point is dropped.
 func (p *plain) sort(members []plainMember, start int, point bool) {
 	slices.SortStableFunc(members, func(a, b plainMember) int { return bytes.Compare(a.name, b.name) })
 	p.sorted = p.sorted[:0]

@@ -22,7 +22,7 @@ func digest(t require.TestingT, document string, fields ...string) string {
 func TestDocumentsThatAreWrittenDifferentlyHaveOneDigest(t *testing.T) {
 	for name, same := range map[string][]string{
 		"order and space":           {`{"a":1,"b":{"c":2,"d":3}}`, ` { "b" : {"d":3,"c":2}, "a":1 } `},
-		"what is nothing":           {`{}`, `{"a":null}`, `{"a":[]}`, `{"a":{}}`, `{"a":{"b":null,"c":[]}}`, `{"@odata.x":1}`},
+		"values without content":    {`{}`, `{"a":null}`, `{"a":[]}`, `{"a":{}}`, `{"a":{"b":null,"c":[]}}`, `{"@odata.x":1}`},
 		"nothing in a list":         {`{"a":[{"b":null,"c":1},{}]}`, `{"a":[{"c":1},{"d":[]}]}`},
 		"numbers":                   {`{"a":1000}`, `{"a":1e3}`, `{"a":1000.0}`, `{"a":10.0E+2}`},
 		"zero":                      {`{"a":0}`, `{"a":-0}`, `{"a":-0.0}`, `{"a":0e9}`},

@@ -257,8 +257,8 @@ func TestMaxAttemptsIsAtLeastOne(t *testing.T) {
 func TestValidateAcceptsWhatTheFieldsDocument(t *testing.T) {
 	for name, o := range map[string]retry.Options{
 		"zero":                            {},
-		"everything off":                  {MaxRetries: -1, Delay: -1, MaxDelay: -1, Jitter: -1},
-		"everything set":                  {MaxRetries: 9, Delay: time.Second, MaxDelay: time.Second, Jitter: 1},
+		"all settings off":                {MaxRetries: -1, Delay: -1, MaxDelay: -1, Jitter: -1},
+		"all settings given":              {MaxRetries: 9, Delay: time.Second, MaxDelay: time.Second, Jitter: 1},
 		"a delay and no cap":              {Delay: time.Hour, MaxDelay: -1},
 		"a delay above the default cap":   {Delay: time.Hour},
 		"a cap below the default delay":   {MaxDelay: time.Millisecond},

@@ -26,7 +26,7 @@ func TestAForeignReplyIsRetriedWhateverItsStatus(t *testing.T) {
 		assert.True(t, decision.Pause, status)
 		assert.False(t, decision.Permanent, status)
 		if own := ForRequest(status); own.Verdict == Retry {
-			assert.Equal(t, own, decision, "as that of the service")
+			assert.Equal(t, own, decision, "the verdict is that of the service")
 		}
 	}
 	decision, _ := ForError(backoff.Permanent(foreignReply(400)))

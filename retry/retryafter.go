@@ -40,7 +40,7 @@ func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	return 0, false
 }
 
-// number parses a decimal count of units. ParseFloat alone would accept "inf" and stop a sender for ever.
+// number parses a decimal count of units. ParseFloat alone would accept "inf" and stop a sender forever.
 func number(s string, unit time.Duration) (time.Duration, bool) {
 	s = strings.TrimSpace(s)
 	if s == "" || strings.Trim(s, "0123456789.") != "" {

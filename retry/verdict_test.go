@@ -65,7 +65,7 @@ func TestEveryRowOfTheDocumentTable(t *testing.T) {
 var requestRows = []row{
 	{200, "look at the documents", done},
 	{207, "look at the documents", done},
-	{400, "one action may spoil the batch: cut down to it", split},
+	{400, "one action may be the cause: divide the batch", split},
 	{401, "the key or the token is wrong", permanent},
 	{403, "the key is a query key, or a role is missing", permanent},
 	{404, "there is no such index", permanent},
@@ -74,7 +74,7 @@ var requestRows = []row{
 	{413, "too large: halve it and remember the size", splitTooLarge},
 	{422, "the index is offline", hold},
 	{429, "throttled", hold},
-	{500, "it may have been applied before the service stumbled", holdUnsure},
+	{500, "the request may have been applied before the service failed", holdUnsure},
 	{502, "a gateway lost the answer", holdUnanswered},
 	{503, "the service is busy, and part of the batch may be applied", holdUnsure},
 	{504, "a gateway gave up on the answer", holdUnanswered},

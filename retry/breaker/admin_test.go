@@ -96,7 +96,7 @@ func TestResetForgetsFailuresAndRequestsUnderWay(t *testing.T) {
 		request(t, b, fail)
 		request(t, b, fail)
 		assert.Equal(t, breaker.Closed, state(b))
-		assert.Empty(t, heard.heard(), "it was closed all the time")
+		assert.Empty(t, heard.heard(), "the breaker was closed all the time")
 		request(t, b, fail)
 		assert.Equal(t, breaker.Open, state(b))
 	})
@@ -140,7 +140,7 @@ func TestDisableDominatesEverythingUntilEnable(t *testing.T) {
 				under[2].Done(trip)
 				request(t, b, fail)
 				request(t, b, fail)
-				assert.Equal(t, breaker.Closed, state(b), "with an empty history")
+				assert.Equal(t, breaker.Closed, state(b), "the breaker is closed with an empty history")
 				assert.Equal(t, []breaker.Change{
 					{From: was, To: breaker.Disabled, At: disabled},
 					{From: breaker.Disabled, To: breaker.Closed, At: time.Now()},

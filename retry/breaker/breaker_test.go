@@ -288,7 +288,7 @@ func TestThoseRefusedDuringAProbeAreNotifiedWhenItsPlaceIsFree(t *testing.T) {
 		var heard recorder
 		b.Subscribe(heard.hear)
 		request(t, b, saysNone)
-		assert.Empty(t, heard.heard(), "nobody was refused")
+		assert.Empty(t, heard.heard(), "no request was refused")
 
 		probe := allow(t, b)
 		refuses(t, b)

@@ -54,7 +54,7 @@ func TestAProbeThatNeverComesBackEndsByATimeOut(t *testing.T) {
 		next, err := b.Allow()
 		require.NoError(t, err)
 		_, ok = b.AllowEarly()
-		require.True(t, ok, "nor does it wait for the other one")
+		require.True(t, ok, "a request does not wait for the lost probe")
 		lost.Done(Result{Outcome: Success})
 		early.Done(Result{Outcome: Success})
 		require.Equal(t, HalfOpen, b.Status().State, "too late")

@@ -27,9 +27,9 @@ func TestRetryAfterLengthensTheOpenTime(t *testing.T) {
 		"longer of an earlier failure": {first: 100 * s, want: 98 * s},
 		"the later moment, not the longer time": {
 			first: 100 * s, last: 99 * s, want: 99 * s},
-		"forgotten after a success":    {first: 100 * s, between: succeed, want: 30 * s},
-		"not forgotten after anything": {first: 100 * s, between: saysNone, want: 98 * s},
-		"of an inconclusive one": {
+		"forgotten after a success":  {first: 100 * s, between: succeed, want: 30 * s},
+		"kept after a neutral reply": {first: 100 * s, between: saysNone, want: 98 * s},
+		"ignored in a neutral reply": {
 			between: breaker.Result{Outcome: breaker.Neutral, RetryAfter: 100 * s}, want: 30 * s},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -91,7 +91,7 @@ var changeable = map[string]struct {
 func TestEveryOptionCanBeChangedWhileTheBreakerIsInUse(t *testing.T) {
 	options := reflect.TypeFor[breaker.Options]()
 	fields := slices.DeleteFunc(reflect.VisibleFields(options), func(f reflect.StructField) bool { return !f.IsExported() })
-	require.Len(t, changeable, len(fields), "every option, and nothing else")
+	require.Len(t, changeable, len(fields), "every option and nothing else can change")
 	for _, f := range fields {
 		name := f.Name
 		c, known := changeable[name]
@@ -109,7 +109,7 @@ func TestEveryOptionCanBeChangedWhileTheBreakerIsInUse(t *testing.T) {
 					old, err := b.SetOptions(bad)
 					require.ErrorContains(t, err, name)
 					assert.Equal(t, before, old)
-					assert.Equal(t, before, b.Options(), "nothing is changed")
+					assert.Equal(t, before, b.Options(), "no option has changed")
 				}
 				require.Equal(t, c.was, c.observe(t, b), "invalid options have changed something")
 
@@ -118,13 +118,13 @@ func TestEveryOptionCanBeChangedWhileTheBreakerIsInUse(t *testing.T) {
 				assert.Equal(t, before, old)
 				want := before
 				reflect.ValueOf(&want).Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(c.set).FieldByIndex(f.Index))
-				assert.Equal(t, want, b.Options(), "only this one")
+				assert.Equal(t, want, b.Options(), "only this option has changed")
 				assert.Equal(t, c.is, c.observe(t, b), "afterwards")
 
 				_, err = b.SetOptions(old)
 				require.NoError(t, err)
 				assert.Equal(t, before, b.Options(), "the old ones undo it")
-				assert.Equal(t, c.was, c.observe(t, b), "and undone")
+				assert.Equal(t, c.was, c.observe(t, b), "the option has its old value again")
 			})
 		})
 	}
@@ -155,7 +155,7 @@ func TestSetOptionsKeepsWhatTheBreakerKnows(t *testing.T) {
 		})
 	})
 	// If the window shrinks from five results to three, it must not judge by five.
-	t.Run("but no more than count", func(t *testing.T) {
+	t.Run("at most count failures are kept", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBreaker(t, breaker.Options{Failures: 6, Window: time.Hour}.OpensInARow(-1))
 			request(t, b, fail)
@@ -168,7 +168,7 @@ func TestSetOptionsKeepsWhatTheBreakerKnows(t *testing.T) {
 			_, err := b.SetOptions(breaker.Options{Failures: 3})
 			require.NoError(t, err)
 			request(t, b, fail)
-			assert.Equal(t, breaker.Open, state(b), "the last three were in a row")
+			assert.Equal(t, breaker.Open, state(b), "the last three failures were in a row")
 			b.Reset()
 		})
 	})
@@ -181,10 +181,10 @@ func TestSetOptionsKeepsWhatTheBreakerKnows(t *testing.T) {
 		assert.Equal(t, breaker.Disabled, state(b))
 		b.Enable()
 		request(t, b, fail)
-		assert.Equal(t, breaker.Open, state(b), "with the new options")
+		assert.Equal(t, breaker.Open, state(b), "the breaker opens with the new options")
 		b.Reset()
 	})
-	t.Run("until when it is open, and its probe", func(t *testing.T) {
+	t.Run("the end of the open state and the probe stay", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBreaker(t, steady())
 			var heard recorder
@@ -194,13 +194,13 @@ func TestSetOptionsKeepsWhatTheBreakerKnows(t *testing.T) {
 			_, err := b.SetOptions(breaker.Options{OpenFor: time.Second, MaxOpenFor: time.Second})
 			require.NoError(t, err)
 			assert.Equal(t, until, b.Status().Until)
-			assert.Empty(t, heard.heard(), "nothing has changed its state")
+			assert.Empty(t, heard.heard(), "the state has not changed")
 			time.Sleep(30 * time.Second)
 			probe := allow(t, b)
 			_, err = b.SetOptions(breaker.Options{Failures: 9})
 			require.NoError(t, err)
 			probe.Done(fail)
-			assert.Equal(t, time.Second, time.Until(b.Status().Until), "the next opening")
+			assert.Equal(t, time.Second, time.Until(b.Status().Until), "the next opening lasts a second")
 			b.Reset()
 		})
 	})

@@ -54,16 +54,16 @@ func TestAChangeThatASubscriberCausesIsReportedAfterwards(t *testing.T) {
 		b := newBreaker(t, nil)
 		var order []string
 		b.Subscribe(func(c breaker.Change) {
-			order = append(order, "first hears "+c.To.String())
+			order = append(order, "first receives"+c.To.String())
 			if c.To == breaker.Open {
 				b.Reset()
 				order = append(order, "first has reset it")
 			}
 		})
-		b.Subscribe(func(c breaker.Change) { order = append(order, "second hears "+c.To.String()) })
+		b.Subscribe(func(c breaker.Change) { order = append(order, "second receives"+c.To.String()) })
 		request(t, b, trip)
 		assert.Equal(t, []string{
-			"first hears open", "first has reset it", "second hears open", "first hears closed", "second hears closed",
+			"first receives open", "first has reset it", "second receives open", "first receives closed", "second receives closed",
 		}, order)
 	})
 }
@@ -112,7 +112,7 @@ func TestCancelWaitsForNobody(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		b.Enable()
-		assert.Equal(t, 1, calls, "the one that was under way")
+		assert.Equal(t, 1, calls, "only the call in progress")
 		assert.Empty(t, heard.heard())
 	})
 }
@@ -125,7 +125,7 @@ func TestChangesMakeAChainConcurrentSafe(t *testing.T) {
 		var changes []breaker.Change // not guarded: the race detector checks it
 		b.Subscribe(func(c breaker.Change) {
 			if inside.Add(1) != 1 {
-				t.Error("two at the same time")
+				t.Error("two calls at the same time")
 			}
 			changes = append(changes, c)
 			inside.Add(-1)

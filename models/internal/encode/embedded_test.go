@@ -29,7 +29,7 @@ func TestEmbeddedStructs(t *testing.T) {
 		{"a nil pointer to no struct", embedsNumberPtr{nil, nil}, `{"Number":null}`},
 		{"no struct and unexported, with a name", embedsLabelTagged{"x"}, `{}`},
 		{"an interface is a field", embedsAny{vString("x")}, `{"Stringer":"x"}`},
-		{"an unexported interface is none", embedsHiddenIfc{vString("x")}, `{}`},
+		{"an unexported interface is left out", embedsHiddenIfc{vString("x")}, `{}`},
 		{"a time makes the struct a time", embedsTime{now}, `"1970-01-01T00:00:00Z"`},
 		{"a pointer to a time, too", &embedsTimePtr{&now}, `"1970-01-01T00:00:00Z"`},
 		{"and panics if it is nil", embedsTimePtr{}, ""},
@@ -60,17 +60,17 @@ func TestEmbeddedStructs(t *testing.T) {
 func TestEmbeddedNamesThatMeet(t *testing.T) {
 	one, other := &OneWay{Middle{Bottom{1}, 2}}, &OtherWay{Middle{Bottom{3}, 4}}
 	checkOddities(t, []oddity{
-		{"twice at one depth: gone", sameDepth{LeftX{1, 2}, RightX{3, 4}}, `{"L":2,"R":4}`},
+		{"twice at one depth: left out", sameDepth{LeftX{1, 2}, RightX{3, 4}}, `{"L":2,"R":4}`},
 		{"the one with a tag wins", sameDepthTag{LeftX{1, 2}, RightX{3, 4}, TaggedX{5}}, `{"L":2,"R":4,"X":5}`},
-		{"two with a tag: gone", reflect.New(sameDepthTwo).Interface(), `{"L":0}`},
+		{"two with a tag: left out", reflect.New(sameDepthTwo).Interface(), `{"L":0}`},
 		{"the deeper one loses", deeperLoses{DeepX{LeftX{1, 2}}, RightX{3, 4}}, `{"L":2,"X":3,"R":4}`},
 		{"two that cancel out still hide the deeper one", hiddenByTwo{LeftX{1, 2}, RightX{3, 4}, DeepX{}}, `{"L":2,"R":4}`},
 		{"the own field wins", ownWins{LeftX{1, 2}, "own"}, `{"L":2,"X":"own"}`},
 		{"the own field by the name of its tag", ownHides{LeftX{1, 2}, "own"}, `{"X":1,"L":"own"}`},
 		{"a type twice cancels its fields out, not those it embeds", diamond{*one, *other}, `{"W":1}`},
 		{"likewise by pointers", diamondPtr{one, other}, `{"W":1}`},
-		{"of which the first decides", diamondPtr{nil, other}, `{}`},
-		{"and the second does not", diamondPtr{one, nil}, `{"W":1}`},
+		{"a diamond whose first pointer is nil", diamondPtr{nil, other}, `{}`},
+		{"a diamond whose second pointer is nil", diamondPtr{one, nil}, `{"W":1}`},
 		{"a type at two depths", diamondFlat{OnceAbove{Bottom{1}}, Bottom{2}}, `{"W":2}`},
 		{"a type at two depths, twice at the lower one", mirror{*one, *other, OnceAbove{Bottom{5}}}, `{"W":5}`},
 	})

@@ -6,7 +6,7 @@ import (
 )
 
 // appendFloat64 appends the shortest decimal that identifies f among all float64 values, in the notation of
-// encoding/json. Of two equally short ones it appends the nearer.
+// encoding/json. If two are equally short, it appends the nearer.
 func appendFloat64(s *state, dst []byte, f float64) []byte {
 	b := math.Float64bits(f)
 	fraction, exponent := b&(1<<52-1), int(b>>52&0x7ff)

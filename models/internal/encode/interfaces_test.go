@@ -30,7 +30,7 @@ func TestInterfaces(t *testing.T) {
 		{"a nil pointer in an encoding.TextMarshaler that can be asked", textField{(*nilAnswers)(nil)}, `{"F":"true"}`},
 		{"a nil pointer in an encoding.TextMarshaler is asked, and panics", textField{(*tpStruct)(nil)}, ""},
 		{"an encoding.TextMarshaler is asked for text though it has JSON", textField{jvtvStruct{"x"}}, `{"F":"text:x"}`},
-		{"the same in an any", anyField{jvtvStruct{"x"}}, `{"F":{"<json&>":"x"}}`},
+		{"MarshalJSON in an any", anyField{jvtvStruct{"x"}}, `{"F":{"<json&>":"x"}}`},
 		{"a list of encoding.TextMarshaler", []encoding.TextMarshaler{jvtvStruct{"x"}, nil, ptr(tpInt(1))}, `["text:x",null,"text:1"]`},
 		{"an error is not its message", errorField{vError{3}}, `{"F":{"Code":3}}`},
 		{"an error that is a pointer", errorField{&pError{3}}, `{"F":{"Code":3}}`},

@@ -44,9 +44,9 @@ func TestNamesInTags(t *testing.T) {
 		{"a tag without quotes", structWith(`json:name`), `{"F1":1}`},
 		{"a tag after another", structWith(`xml:"x" json:"y"`), `{"y":1}`},
 		{"two tags: the first counts", structWith(`json:"x" json:"y"`), `{"x":1}`},
-		{"a name twice: both are gone", structWith(`json:"x"`, `json:"x"`, ``), `{"F3":3}`},
+		{"a name twice: both are left out", structWith(`json:"x"`, `json:"x"`, ``), `{"F3":3}`},
 		{"a tag beats a name", structWith(``, `json:"F1"`), `{"F1":2}`},
-		{"three times", structWith(`json:"x"`, `json:"x"`, `json:"x"`), `{}`},
+		{"a name three times", structWith(`json:"x"`, `json:"x"`, `json:"x"`), `{}`},
 		{"names differ in case", structWith(`json:"x"`, `json:"X"`), `{"x":1,"X":2}`},
 		{"options that do not exist", structWith(`json:"x,omitEmpty,inline, string,,-"`), `{"x":1}`},
 		{"no fields", struct{}{}, `{}`},
@@ -78,9 +78,9 @@ func TestOptionString(t *testing.T) {
 		{"a pointer with a name is not quoted", quoted[stringPtr]{ptr("x")}, `{"F":"x"}`},
 		{"an any is not quoted", quoted[any]{1}, `{"F":1}`},
 		{"a slice is not quoted", quoted[[]int]{[]int{1}}, `{"F":[1]}`},
-		{"nor are bytes", quoted[[]byte]{[]byte("x")}, `{"F":"eA=="}`},
-		{"nor the fields of a struct", quoted[struct{ A int }]{}, `{"F":{"A":0}}`},
-		{"nor the values of a map", quoted[map[string]int]{map[string]int{"a": 1}}, `{"F":{"a":1}}`},
+		{"the option string does not apply to bytes", quoted[[]byte]{[]byte("x")}, `{"F":"eA=="}`},
+		{"the option string does not apply to fields of a struct", quoted[struct{ A int }]{}, `{"F":{"A":0}}`},
+		{"the option string does not apply to values of a map", quoted[map[string]int]{map[string]int{"a": 1}}, `{"F":{"a":1}}`},
 		{"json.Number", quoted[json.Number]{"1.5"}, `{"F":"1.5"}`},
 		{"an empty json.Number", quoted[json.Number]{}, `{"F":"0"}`},
 		{"a bad json.Number", quoted[json.Number]{"x"}, ""},
@@ -97,7 +97,7 @@ func TestOptionString(t *testing.T) {
 		{"MarshalText of a pointer, addressed", &quoted[tpString]{"x"}, `{"F":"text:x"}`},
 		{"a pointer to a type with MarshalText of its pointer", quoted[*tpInt]{ptr(tpInt(1))}, `{"F":"text:1"}`},
 		{"NaN", quoted[float64]{math.NaN()}, ""},
-		{"not for the types inside", quoted[[]quoted[int]]{[]quoted[int]{{1}}}, `{"F":[{"F":"1"}]}`},
+		{"the option string does not apply to inner types", quoted[[]quoted[int]]{[]quoted[int]{{1}}}, `{"F":[{"F":"1"}]}`},
 	})
 }
 
