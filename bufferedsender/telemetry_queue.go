@@ -24,7 +24,7 @@ func (t *telemetry) observeQueue(look func() (queue.Stats, error)) (stop func(),
 	i := queueInstruments{
 		waiting:   m.gauge("azsearch.queue.waiting", "{key}", "Keys with changes that wait in the queue."),
 		leased:    m.gauge("azsearch.queue.leased", "{key}", "Keys that some sender has reserved."),
-		parked:    m.gauge("azsearch.queue.parked", "{key}", "Keys that are set aside for people."),
+		parked:    m.gauge("azsearch.queue.parked", "{key}", "Keys that wait for an operator."),
 		bytes:     m.gauge("azsearch.queue.bytes", "By", "Size of all that is in the queue."),
 		oldestAge: m.secondsGauge("azsearch.queue.oldest_age", "Age of the oldest change that is not settled, 0 if there is none."),
 		appended:  m.total("azsearch.queue.appended", "{change}", "Changes appended."),

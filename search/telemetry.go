@@ -55,7 +55,7 @@ func newInstruments(provider metric.MeterProvider) (*instruments, error) {
 	rows, err2 := meter.Int64Histogram("db.client.response.returned_rows", metric.WithUnit("{row}"),
 		metric.WithDescription("Results in a reply to a query."), metric.WithExplicitBucketBoundaries(rowBounds...))
 	retries, err3 := meter.Int64Counter("azsearch.client.retries", metric.WithUnit("{request}"),
-		metric.WithDescription("Requests that were sent again, by why the one before failed."))
+		metric.WithDescription("Requests that were sent again, by the reason of the failure."))
 	return &instruments{duration, rows, retries}, errors.Join(err1, err2, err3)
 }
 
@@ -117,7 +117,7 @@ type measurement struct {
 	telemetry *telemetry
 	operation string
 	began     time.Time
-	// Of the last attempt.
+	// The last attempt.
 	sent   bool // an attempt was made; otherwise nothing is measured
 	status int  // 0: no reply
 	err    error
