@@ -22,7 +22,7 @@ func (o *settings) checkQueue() (errs []error) {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	refuse(o.RequestTimeout < 0, "RequestTimeout is off: with a Queue a request that hangs would have its keys for ever")
+	refuse(o.RequestTimeout < 0, "RequestTimeout is off: with a Queue a request that hangs would have its keys forever")
 	refuse(o.DisableAutoFlush, "DisableAutoFlush would keep leases until Flush is called: with a Queue use Pause, of the sender or of the queue")
 	refuse(o.versioned, "Folding.Version compares what is in the buffer: a Queue folds by the order of arrival before that")
 	hold := o.held()

@@ -141,7 +141,7 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 		bad("the sender has a Queue: the outbox is durable, so give the relay a sender without one")
 	}
 	if r.info.RequestTimeout <= 0 {
-		bad("the sender's RequestTimeout is off, so a hanging request would block its keys for ever; set it")
+		bad("the sender's RequestTimeout is off, so a hanging request would block its keys forever; set it")
 	}
 	margin := max(5*time.Second, r.info.UnknownWait+time.Second)
 	r.terms = relay.Terms{Margin: margin, Shortest: relay.Shortest(r.info.RequestTimeout)}

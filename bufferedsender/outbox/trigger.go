@@ -52,7 +52,7 @@ func (t *Table) spelled(name string) string {
 
 // ErrTriggerDisabled reports that the trigger is disabled, so writes leave no rows. Enable it, then call Backfill or
 // repair the index. EnsureTrigger does not enable it, because the rows of writes made meanwhile would still be missing.
-var ErrTriggerDisabled = errors.New("the trigger is disabled")
+var ErrTriggerDisabled = errors.New("trigger is disabled")
 
 // EnsureTrigger makes the database write the key of each changed row of a table, whichever program changes it: after an
 // insert, an update, a delete, a change of the key (both keys) and, on PostgreSQL, TRUNCATE (all keys). keyColumn is

@@ -7,11 +7,11 @@ import (
 )
 
 // ErrNoRows means that the source had no rows, so nothing was deleted from the index.
-var ErrNoRows = errors.New("the source has no row")
+var ErrNoRows = errors.New("source has no rows")
 
 // ErrMore means that the tree and the source differ in more keys than RunTree checks. The number of surplus documents
 // is then unknown, so nothing was written. Run compares everything.
-var ErrMore = errors.New("the tree and the source differ in more keys than RunTree checks: use Run, which compares everything")
+var ErrMore = errors.New("tree and source differ in more keys than RunTree checks: use Run, which compares everything")
 
 // ErrNothingSettles means that many documents were written and none matches the source afterwards. The pass ended,
 // because each further pass would write all of them again.

@@ -58,7 +58,7 @@ func TestHalfOfTheDocumentsThatWereDeletedBehindOurBackAreWrittenAgain(t *testin
 		assert.Zero(t, report.Deleted+report.Surplus+report.Different+report.Rejected+report.Failed+report.Unsettled)
 		assert.Len(t, report.Keys[Missing], 100)
 		w.agrees()
-		assert.Len(t, w.written, 1000, "nothing else was written")
+		assert.Len(t, w.written, 1000, "no other document was written")
 	})
 }
 
@@ -118,7 +118,7 @@ func TestASecondPassOverAQuietSystemRepairsNothing(t *testing.T) {
 			second, err := w.repair(&Options{Store: store, MaxShare: 0.1}) // like a new process with the same store
 			require.NoError(t, err)
 			assert.Zero(t, second.Repaired+second.Deleted+second.Missing+second.Different+second.Surplus)
-			assert.EqualValues(t, 2, second.Rejected, "as they were before")
+			assert.EqualValues(t, 2, second.Rejected, "rejected as before")
 			assert.ElementsMatch(t, []string{key(3), key(103)}, second.Keys[Rejected])
 		}
 		assert.Len(t, w.written, before)
@@ -224,12 +224,12 @@ func TestNothingIsSentWhileTheBreakerIsOpen(t *testing.T) {
 // must not follow the upload.
 func TestADeleteDoesNotLandBehindTheBirthOfItsRow(t *testing.T) {
 	for name, at := range map[string]func(s *stops) *func(){
-		"when it was confirmed":             func(s *stops) *func() { return &s.beforeHold },
-		"after its key was taken":           func(s *stops) *func() { return &s.inHold },
-		"later, after its truth was read":   func(s *stops) *func() { return &s.beforeAdd },
-		"later, after the delete was added": func(s *stops) *func() { return &s.afterAdd },
-		"later, after its key was given up": func(s *stops) *func() { return &s.afterHold },
-		"between confirming and hold":       func(s *stops) *func() { return &s.contains },
+		"when the difference is confirmed": func(s *stops) *func() { return &s.beforeHold },
+		"after the key was taken":          func(s *stops) *func() { return &s.inHold },
+		"after the source row was read":    func(s *stops) *func() { return &s.beforeAdd },
+		"after the delete was added":       func(s *stops) *func() { return &s.afterAdd },
+		"after the key was released":       func(s *stops) *func() { return &s.afterHold },
+		"between confirming and hold":      func(s *stops) *func() { return &s.contains },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
@@ -253,7 +253,7 @@ func TestADeleteDoesNotLandBehindTheBirthOfItsRow(t *testing.T) {
 				orphan, _ := w.has("orphan")
 				assert.Equal(t, hotel{ID: "orphan", Version: 2}, orphan)
 				if !strings.HasPrefix(name, "later") {
-					assert.Empty(t, w.deleted, "its truth was read when it was there")
+					assert.Empty(t, w.deleted, "the row existed when it was read")
 				}
 			})
 		})
@@ -448,7 +448,7 @@ func TestADryRunWritesNothingAndSaysWhatItWould(t *testing.T) {
 		require.ErrorAs(t, err, &tooMany)
 		assert.Equal(t, DeletesError{Surplus: 300, Different: 1, Most: 50, IndexRows: 1000}, *tooMany)
 		assert.Contains(t, err.Error(), "set AllowDeletes to 300")
-		assert.Empty(t, w.written, "nor is the rest")
+		assert.Empty(t, w.written, "no other document was written either")
 		assert.Zero(t, refused.Repaired)
 		assert.Empty(t, w.deleted)
 		_, err = w.repair(&Options{AllowDeletes: 299})
@@ -467,7 +467,7 @@ func TestASourceThatLiesDeletesNothing(t *testing.T) {
 		change    func(w *world)
 		is        func(t *testing.T, err error)
 	}{
-		"it is empty": {1000, func(w *world) { clear(w.table) }, func(t *testing.T, err error) {
+		"the source is empty": {1000, func(w *world) { clear(w.table) }, func(t *testing.T, err error) {
 			require.ErrorIs(t, err, ErrNoRows)
 			assert.Contains(t, err.Error(), "none of the 1000 documents")
 		}},
@@ -485,7 +485,7 @@ func TestASourceThatLiesDeletesNothing(t *testing.T) {
 			require.ErrorAs(t, err, &e)
 			assert.EqualValues(t, 4, e.Most)
 		}},
-		"it fails half-way": {1000, func(w *world) {
+		"the source fails half-way": {1000, func(w *world) {
 			delete(w.table, key(10))
 			w.failScan = func(side string, n int) error {
 				if side == "source" && n == 500 {
@@ -526,10 +526,10 @@ func TestAnEmptySourceDeletesNothingWhateverIsAllowed(t *testing.T) {
 		clear(w.table)
 		report, err := w.repair(&Options{AllowDeletes: 100, DryRun: true})
 		require.NoError(t, err)
-		assert.Equal(t, "the source has no row: none of the 100 documents of the index was deleted", report.Refused)
+		assert.Equal(t, "source has no rows: none of the 100 documents of the index was deleted", report.Refused)
 		report, err = repairer(half{w, "source"}, half{w, "index"}, nil, &Options{DryRun: true}).RunKeys(t.Context(), key(1))
 		require.NoError(t, err)
-		assert.Equal(t, "the source has no row: none of 1 keys was deleted", report.Refused)
+		assert.Equal(t, "source has no rows: none of 1 keys was deleted", report.Refused)
 		_, err = w.repair(&Options{AllowDeletes: 100})
 		require.ErrorIs(t, err, ErrNoRows)
 		assert.Len(t, w.index, 100)
@@ -573,7 +573,7 @@ func TestKeysAreRepairedWithoutComparingEverything(t *testing.T) {
 		_, err = w.repair(&Options{Hints: set, HintsOf: "hotels"})
 		require.Error(t, err)
 		everything := set.Stats().Everything["hotels"]
-		assert.True(t, everything, "it was not compared")
+		assert.True(t, everything, "the index was not compared")
 		w.failScan = nil
 		_, err = w.repair(&Options{Hints: set, HintsOf: "hotels"})
 		require.NoError(t, err)

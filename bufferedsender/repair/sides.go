@@ -17,7 +17,7 @@ func checkVersions(source Source, index Index) error {
 	case !known || !too || s.HasVersions() == i.HasVersions():
 		return nil
 	case s.HasVersions():
-		return errors.New("the source has versions and the index has none (HasVersions), so every document would differ for ever: set search.RowsOptions.Version for the index, or leave the version out of the source")
+		return errors.New("the source has versions and the index has none (HasVersions), so every document would differ forever: set search.RowsOptions.Version for the index, or leave the version out of the source")
 	default:
 		return errors.New("the index has versions and the source has none (HasVersions), so every document would be ahead of it and none repaired: set SQLSource.Version or JSONLOptions.Version for the source, or leave the version out of the index")
 	}
