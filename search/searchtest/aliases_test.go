@@ -110,9 +110,9 @@ func TestAliasesThatAreRefused(t *testing.T) {
 		"the name of an index": {
 			`{"name":"other","indexes":["small"]}`, 409, "Cannot create alias 'other' because an index has that name.",
 		},
-		"a name that is none": {`{"name":"-x","indexes":["small"]}`, 400, `"InvalidName","message":"The request is invalid. Details: alias : Index alias name must only contain`},
-		"an unknown member":   {`{"name":"x","indexes":["small"],"index":"small"}`, 400, "'index' does not exist"},
-		"a plain index":       {`{"name":"x","indexes":"small"}`, 400, "'StartArray' node was expected"},
+		"an invalid name":   {`{"name":"-x","indexes":["small"]}`, 400, `"InvalidName","message":"The request is invalid. Details: alias : Index alias name must only contain`},
+		"an unknown member": {`{"name":"x","indexes":["small"],"index":"small"}`, 400, "'index' does not exist"},
+		"a plain index":     {`{"name":"x","indexes":"small"}`, 400, "'StartArray' node was expected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newAliased(t)

@@ -70,22 +70,22 @@ func TestAnalyzeRequestsThatAreRefused(t *testing.T) {
 		status  int
 		says    string
 	}{
-		"no text":                     {`{"analyzer":"simple"}`, 400, "'text'"},
-		"nothing to do it with":       {`{"text":"a"}`, 400, "One of the parameters 'analyzer', 'tokenizer', 'normalizer' must be specified."},
-		"two of them":                 {`{"text":"a","analyzer":"simple","tokenizer":"letter"}`, 400, "The parameters 'analyzer', 'tokenizer' are mutually exclusive."},
-		"all of them":                 {`{"text":"a","analyzer":"simple","tokenizer":"letter","normalizer":"flat"}`, 400, "mutually exclusive"},
-		"filters with an analyzer":    {`{"text":"a","analyzer":"simple","tokenFilters":["uppercase"]}`, 400, "'tokenFilters' can only be specified together with 'tokenizer'"},
-		"filters with a normalizer":   {`{"text":"a","normalizer":"flat","charFilters":["html_strip"]}`, 400, "'charFilters' can only be specified together with 'tokenizer'"},
-		"an unknown analyzer":         {`{"text":"a","analyzer":"x"}`, 400, "The analyzer 'x' is neither defined in the index nor one of the service."},
-		"an unknown tokenizer":        {`{"text":"a","tokenizer":"x"}`, 400, "The tokenizer 'x' is neither"},
-		"an unknown token filter":     {`{"text":"a","tokenizer":"letter","tokenFilters":["x"]}`, 400, "The token filter 'x' is neither"},
-		"an unknown char filter":      {`{"text":"a","tokenizer":"letter","charFilters":["x"]}`, 400, "The char filter 'x' is neither"},
-		"an unknown normalizer":       {`{"text":"a","normalizer":"x"}`, 400, "The normalizer 'x' is neither"},
-		"an unknown member":           {`{"text":"a","analyser":"simple"}`, 400, "The property 'analyser' does not exist on type"},
-		"an analyzer of Microsoft's":  {`{"text":"a","analyzer":"ja.microsoft"}`, 501, "ja.microsoft"},
-		"a tokenizer of Microsoft's":  {`{"text":"a","tokenizer":"microsoft_language_tokenizer"}`, 501, "microsoft_language_tokenizer"},
-		"one of the index made of it": {`{"text":"a","analyzer":"bought"}`, 501, "microsoft_language_tokenizer"},
-		"no JSON":                     {`text`, 400, "Invalid JSON"},
+		"no text":                      {`{"analyzer":"simple"}`, 400, "'text'"},
+		"no component to analyze with": {`{"text":"a"}`, 400, "One of the parameters 'analyzer', 'tokenizer', 'normalizer' must be specified."},
+		"two of them":                  {`{"text":"a","analyzer":"simple","tokenizer":"letter"}`, 400, "The parameters 'analyzer', 'tokenizer' are mutually exclusive."},
+		"all of them":                  {`{"text":"a","analyzer":"simple","tokenizer":"letter","normalizer":"flat"}`, 400, "mutually exclusive"},
+		"filters with an analyzer":     {`{"text":"a","analyzer":"simple","tokenFilters":["uppercase"]}`, 400, "'tokenFilters' can only be specified together with 'tokenizer'"},
+		"filters with a normalizer":    {`{"text":"a","normalizer":"flat","charFilters":["html_strip"]}`, 400, "'charFilters' can only be specified together with 'tokenizer'"},
+		"an unknown analyzer":          {`{"text":"a","analyzer":"x"}`, 400, "The analyzer 'x' is neither defined in the index nor one of the service."},
+		"an unknown tokenizer":         {`{"text":"a","tokenizer":"x"}`, 400, "The tokenizer 'x' is neither"},
+		"an unknown token filter":      {`{"text":"a","tokenizer":"letter","tokenFilters":["x"]}`, 400, "The token filter 'x' is neither"},
+		"an unknown char filter":       {`{"text":"a","tokenizer":"letter","charFilters":["x"]}`, 400, "The char filter 'x' is neither"},
+		"an unknown normalizer":        {`{"text":"a","normalizer":"x"}`, 400, "The normalizer 'x' is neither"},
+		"an unknown member":            {`{"text":"a","analyser":"simple"}`, 400, "The property 'analyser' does not exist on type"},
+		"an analyzer of Microsoft's":   {`{"text":"a","analyzer":"ja.microsoft"}`, 501, "ja.microsoft"},
+		"a tokenizer of Microsoft's":   {`{"text":"a","tokenizer":"microsoft_language_tokenizer"}`, 501, "microsoft_language_tokenizer"},
+		"one of the index made of it":  {`{"text":"a","analyzer":"bought"}`, 501, "microsoft_language_tokenizer"},
+		"no JSON":                      {`text`, 400, "Invalid JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			caller{t, c.srv}.call("POST", "/indexes('small')/search.analyze", test.request).want(t, test.status, test.says)

@@ -64,7 +64,7 @@ func TestCapacityLetsThroughWhatCouldNeverFit(t *testing.T) {
 		p := newProbe(t, &Options{Capacity: &Capacity{DocumentsPerSecond: 10, Status: 503}})
 		assert.Equal(t, 200, p.send("POST", indexPath, batchOf(30)).status)
 		time.Sleep(2 * time.Second)
-		assert.Equal(t, 503, p.send("POST", indexPath, batchOf(1)).status, "it is paid for afterwards")
+		assert.Equal(t, 503, p.send("POST", indexPath, batchOf(1)).status, "an oversized batch uses the capacity of later seconds")
 		time.Sleep(200 * time.Millisecond)
 		assert.Equal(t, 200, p.send("POST", indexPath, batchOf(1)).status)
 	})
@@ -102,7 +102,7 @@ func TestChangeOfCapacityLetsNoBurstThrough(t *testing.T) {
 		"a script without a capacity":         {nil, &Faults{Rules: []Fault{{Operation: OpGetIndex, Status: 404}}}, true, 0, 50},
 		"a larger bucket at the same rate":    {documentsPerSecond(10), &Faults{Capacity: &Capacity{DocumentsPerSecond: 10, Burst: Duration(time.Minute)}}, true, 0, 10},
 		"a limit that was not there: bytes":   {documentsPerSecond(100), &Faults{Capacity: &Capacity{BytesPerSecond: 30}}, true, 3, 3},
-		"one of two limits taken away":        {&Faults{Capacity: &Capacity{DocumentsPerSecond: 10, BytesPerSecond: 50}}, documentsPerSecond(10), true, 5, 10},
+		"one of two limits is removed":        {&Faults{Capacity: &Capacity{DocumentsPerSecond: 10, BytesPerSecond: 50}}, documentsPerSecond(10), true, 5, 10},
 		"whole requests instead of documents": {documentsPerSecond(10), &Faults{Capacity: &Capacity{DocumentsPerSecond: 5, Status: 503}}, true, 0, 5},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -314,8 +314,8 @@ func TestRuleIsInForceForItsTime(t *testing.T) {
 			}
 			return out
 		}
-		assert.Equal(t, []int{503, 503, 503, 200, 200, 200, 200, 200}, statuses(Fault{Status: 503, For: Duration(15 * time.Second)}), "it ends on the second")
-		assert.Equal(t, []int{200, 200, 503, 503, 503, 503, 503, 503}, statuses(Fault{Status: 503, From: Duration(10 * time.Second)}), "it begins on the second")
+		assert.Equal(t, []int{503, 503, 503, 200, 200, 200, 200, 200}, statuses(Fault{Status: 503, For: Duration(15 * time.Second)}), "the fault ends after exactly 15 s")
+		assert.Equal(t, []int{200, 200, 503, 503, 503, 503, 503, 503}, statuses(Fault{Status: 503, From: Duration(10 * time.Second)}), "the fault begins after exactly 10 s")
 		assert.Equal(t, []int{200, 503, 503, 503, 503, 200, 200, 200}, statuses(Fault{Status: 503, From: Duration(5 * time.Second), For: Duration(20 * time.Second)}))
 		assert.Equal(t, []int{429, 429, 503, 429, 429, 200, 200, 200}, statuses(
 			Fault{Status: 503, From: Duration(10 * time.Second), For: Duration(time.Second)},

@@ -117,7 +117,7 @@ func TestEveryChangeOfAnIndexGivesItAnotherVersion(t *testing.T) {
 	}
 	p.indexed(`{"@search.action":"delete","id":"never"}`)
 	now, _ := p.IndexVersion("types")
-	assert.Equal(t, last, now, "nothing was there to delete")
+	assert.Equal(t, last, now, "there was no document to delete")
 	_, ok := p.IndexVersion("none")
 	assert.False(t, ok)
 }

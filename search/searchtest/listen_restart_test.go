@@ -81,14 +81,14 @@ func TestStopListeningIsLikeTheDeathOfAProcess(t *testing.T) {
 		require.NoError(t, p.StopListening())
 		select {
 		case err := <-ended:
-			assert.Error(t, err, "its context has ended")
+			assert.Error(t, err, "the context has ended")
 		default:
 			t.Error("a request outlived StopListening")
 		}
 		err = <-answered
 		require.Error(t, err)
 		if strings.HasPrefix(url, "http:") {
-			assert.ErrorIs(t, err, syscall.ECONNRESET, "not a farewell that could be taken for the end of a reply")
+			assert.ErrorIs(t, err, syscall.ECONNRESET, "the connection is reset, so that no client takes it for the end of a reply")
 		}
 		p.Intercept(nil)
 		p.SetFaults(nil)
@@ -128,7 +128,7 @@ func TestServerThatStoppedListeningComesBackAsItWas(t *testing.T) {
 
 func TestOnlyCloseIsForGood(t *testing.T) {
 	s := NewServer(nil)
-	require.NoError(t, s.StopListening(), "there is nothing to stop")
+	require.NoError(t, s.StopListening(), "StopListening without a listener succeeds")
 	require.NoError(t, s.Listen("127.0.0.1:0"))
 	require.NoError(t, s.StopListening())
 	require.NoError(t, s.StopListening())

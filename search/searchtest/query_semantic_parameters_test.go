@@ -24,7 +24,7 @@ func TestParametersOfSemanticQueriesAreChecked(t *testing.T) {
 		"half an answer":              {`"answers":"extractive|count-1.5"`, "'count-1.5'", "InvalidAnswersOption"},
 		"a threshold above 1":         {`"answers":"extractive|threshold-1.01"`, "'threshold-1.01'", "InvalidAnswersOption"},
 		"a threshold below 0":         {`"answers":"extractive|threshold--0.1"`, "'threshold--0.1'", "InvalidAnswersOption"},
-		"a threshold that is none":    {`"answers":"extractive|threshold-nan"`, "'threshold-nan'", "InvalidAnswersOption"},
+		"an invalid threshold":        {`"answers":"extractive|threshold-nan"`, "'threshold-nan'", "InvalidAnswersOption"},
 		"highlights of answers":       {`"answers":"extractive|highlight-true"`, "'highlight-true'", "InvalidAnswersOption"},
 		"a number of captions":        {`"captions":"extractive|count-1"`, "'count-1'", "InvalidCaptionsOption"},
 		"perhaps highlights":          {`"captions":"extractive|highlight-maybe"`, "'highlight-maybe'", "InvalidCaptionsOption"},

@@ -32,7 +32,7 @@ func TestRankingCanFail(t *testing.T) {
 	assert.Equal(t, `{"@search.answers":[],"@search.semanticPartialResponseReason":"Transient","@search.semanticPartialResponseType":"RerankedResults",`+
 		`"value":[{"@search.score":0.4073985,"@search.rerankerScore":4.0,"@search.captions":[{"text":"Rain falls from a cloud.","highlights":""}],"id":"rain"}]}`, a.body)
 	a = p.articles(query + `,"top":1}`)
-	assert.Equal(t, http.StatusOK, a.status, "once was enough")
+	assert.Equal(t, http.StatusOK, a.status, "the fault applies once")
 	assert.Contains(t, a.body, "<em>Rain </em>falls")
 }
 

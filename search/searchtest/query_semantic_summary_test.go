@@ -73,10 +73,10 @@ func TestCaptionsAreTheBestPartOfALongText(t *testing.T) {
 	filler := strings.Repeat("Nothing to see in here at all. ", 30)
 	p := semanticProbe(t, semanticDocument("", "", filler+"A pool it is. With a sauna, too. "+filler+"The pool again. "))
 	c := p.caption("pool sauna", "")
-	assert.Equal(t, 99, len(strings.Fields(c.Text)), "as many sentences as 100 words have room for")
+	assert.Equal(t, 99, len(strings.Fields(c.Text)), "as many sentences as fit into 100 words")
 	assert.Contains(t, c.Highlights, "A<em> pool </em>it is. With a<em> sauna</em>, too.")
-	assert.True(t, strings.HasSuffix(c.Text, "With a sauna, too."), "it is the first that has both: %s", c.Text)
-	assert.True(t, strings.HasPrefix(c.Text, "Nothing to see"), "and begins with a sentence")
+	assert.True(t, strings.HasSuffix(c.Text, "With a sauna, too."), "the first passage that has both words: %s", c.Text)
+	assert.True(t, strings.HasPrefix(c.Text, "Nothing to see"), "the caption begins with a sentence")
 }
 
 func TestASentenceWithoutEndIsCaptionedInPieces(t *testing.T) {
@@ -113,14 +113,14 @@ func TestOnlySoMuchOfADocumentIsRead(t *testing.T) {
 		document string
 		found    bool
 	}{
-		"the end of a title":                 {semanticDocument(x(127)+"pool", "", ""), true},
-		"behind the end of a title":          {semanticDocument(x(128)+"pool", "", ""), false},
-		"the end of keywords":                {semanticDocument("", "", "", x(100), x(27)+"pool"), true},
-		"behind the end of keywords":         {semanticDocument("", "", "", x(100), x(28)+"pool"), false},
-		"the end of content":                 {semanticDocument("", x(1999)+"pool", ""), true},
-		"behind the end of content":          {semanticDocument("", x(2000)+"pool", ""), false},
-		"in the part that the rest has left": {semanticDocument(x(200), x(1000), x(743)+"pool", x(200)), true},
-		"not beyond it":                      {semanticDocument(x(200), x(1000), x(744)+"pool", x(200)), false},
+		"the end of a title":                         {semanticDocument(x(127)+"pool", "", ""), true},
+		"behind the end of a title":                  {semanticDocument(x(128)+"pool", "", ""), false},
+		"the end of keywords":                        {semanticDocument("", "", "", x(100), x(27)+"pool"), true},
+		"behind the end of keywords":                 {semanticDocument("", "", "", x(100), x(28)+"pool"), false},
+		"the end of content":                         {semanticDocument("", x(1999)+"pool", ""), true},
+		"behind the end of content":                  {semanticDocument("", x(2000)+"pool", ""), false},
+		"in the part that the other fields leave":    {semanticDocument(x(200), x(1000), x(743)+"pool", x(200)), true},
+		"after the part that the other fields leave": {semanticDocument(x(200), x(1000), x(744)+"pool", x(200)), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := semanticProbe(t, test.document).semantic(`{"semanticQuery":"pool"}`)

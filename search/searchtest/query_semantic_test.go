@@ -143,7 +143,7 @@ func TestRareWordsCountMore(t *testing.T) {
 	p := semanticProbe(t, `{"id":"often","body":"pool and spa"}`, `{"id":"a","body":"pool"}`, `{"id":"rare","body":"sauna and spa"}`)
 	r := p.semantic(`{"search":"pool sauna spa","queryType":"semantic"}`)
 	assert.Equal(t, "rare often a", r.ids())
-	assert.Greater(t, *r.Value[0].Reranked, *r.Value[1].Reranked, "both have two of the words")
+	assert.Greater(t, *r.Value[0].Reranked, *r.Value[1].Reranked, "both documents have two of the words")
 }
 
 func TestEqualsKeepTheOrderOfTheirScores(t *testing.T) {
@@ -213,7 +213,7 @@ func TestFiftyResultsAreRanked(t *testing.T) {
 		r := query(fmt.Sprintf(`,"top":7,"skip":%d`, skip))
 		paged = append(paged, r.Value...)
 		assert.Equal(t, skip < 50, len(r.Answers) == 1, skip)
-		assert.NotNil(t, r.Answers, "a page that is not ranked has none")
+		assert.NotNil(t, r.Answers, "the answers of an unranked page are empty")
 	}
 	assert.Equal(t, all.Value, paged, "pages together are the whole")
 
@@ -273,7 +273,7 @@ func TestFunctionsBoostTheScoreOfTheRanking(t *testing.T) {
 	assert.Equal(t, "fog rain clouds stone", r.ids())
 	r = p.semantic(`{"search":"cloud ground air","queryType":"semantic","scoringProfile":"recent","semanticConfiguration":"plain"}`)
 	assert.Equal(t, "clouds fog stone rain", r.ids(), "the configuration asks for the order of the other score")
-	assert.NotNil(t, r.Value[0].Boosted, "which is present anyway")
+	assert.NotNil(t, r.Value[0].Boosted, "the boosted score is present anyway")
 	r = p.semantic(query + `,"scoringProfile":"weights"}`)
 	assert.Nil(t, r.Value[0].Boosted, "weights are about text")
 	older := p.send(http.MethodPost, "/indexes('articles')/docs/search?api-version=2024-07-01", query+`,"scoringProfile":"recent"}`)
@@ -298,7 +298,7 @@ func TestAnswersAreForQuestions(t *testing.T) {
 		assert.Len(t, r.Answers, want, query)
 		assert.NotNil(t, r.Answers, query)
 	}
-	assert.Empty(t, p.semantic(`{"search":"how do clouds form","queryType":"semantic"}`).Answers, "nobody asked")
+	assert.Empty(t, p.semantic(`{"search":"how do clouds form","queryType":"semantic"}`).Answers, "no answers were requested")
 }
 
 func TestAnswersAreTheBestThatReachTheThreshold(t *testing.T) {
@@ -316,7 +316,7 @@ func TestAnswersAreTheBestThatReachTheThreshold(t *testing.T) {
 	}
 	assert.Equal(t, "3", answers(""))
 	assert.Equal(t, "3", answers("|count-10"), "0.7 is asked for")
-	assert.Equal(t, "3", answers("|threshold-0.5"), "one is asked for")
+	assert.Equal(t, "3", answers("|threshold-0.5"), "one answer is requested")
 	assert.Equal(t, "3 2", answers("|count-10,threshold-0.5"))
 	assert.Equal(t, "3 2", answers("|threshold-0, count-2"))
 	assert.Equal(t, "3 2 1", answers("|threshold-0,count-10"), "an answer has something of the question")

@@ -195,7 +195,7 @@ func TestRepliesAreCompressedIfTheClientAcceptsIt(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, plain.body, string(text))
 	assert.Empty(t, p.send("GET", "/indexes('types')", "", "Accept-Encoding", "gzip;q=0").header.Get("Content-Encoding"))
-	assert.Empty(t, p.send("GET", "/indexes('types')/docs/$count", "", "Accept-Encoding", "gzip").header.Get("Content-Encoding"), "not worth it")
+	assert.Empty(t, p.send("GET", "/indexes('types')/docs/$count", "", "Accept-Encoding", "gzip").header.Get("Content-Encoding"), "the reply is too small to compress")
 }
 
 func TestBodiesMustBeJSON(t *testing.T) {
@@ -224,7 +224,7 @@ func TestTransportWaitsNoLongerThanTheContext(t *testing.T) {
 		_, found := p.Document("types", "before")
 		assert.False(t, found)
 		_, found = p.Document("types", "after")
-		assert.True(t, found, "a request that is given up on may have been carried out")
+		assert.True(t, found, "a request whose client gave up may have been carried out")
 	})
 }
 
@@ -372,7 +372,7 @@ func TestClosedServerRefusesConnections(t *testing.T) {
 	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
 	var op *net.OpError
 	assert.ErrorAs(t, err, &op)
-	assert.EqualValues(t, 1, p.DocumentCount("types"), "and can still be inspected")
+	assert.EqualValues(t, 1, p.DocumentCount("types"), "a stopped server can still be inspected")
 	assert.Error(t, p.Listen("127.0.0.1:0"))
 }
 

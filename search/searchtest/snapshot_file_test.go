@@ -18,7 +18,7 @@ func TestSnapshotFileThatCannotBeWrittenStaysAsItWas(t *testing.T) {
 	err := replaceFile(path, func(w io.Writer) error {
 		_, _ = io.WriteString(w, "half of i")
 		content, _ := os.ReadFile(path)
-		assert.Equal(t, "before", string(content), "while it is written")
+		assert.Equal(t, "before", string(content), "the old content stays during the write")
 		return full
 	})
 	require.ErrorIs(t, err, full)
@@ -57,7 +57,7 @@ func TestSnapshotFileIsWrittenToWhatIsNoRegularFile(t *testing.T) {
 	require.NoError(t, p.SnapshotFile(os.DevNull))
 	info, err := os.Stat(os.DevNull)
 	require.NoError(t, err)
-	assert.False(t, info.Mode().IsRegular(), "it was replaced")
+	assert.False(t, info.Mode().IsRegular(), "the device was replaced by a file")
 }
 
 func TestSnapshotFileThatCannotBeMadeIsNamed(t *testing.T) {

@@ -108,7 +108,7 @@ func TestSnapshotsTakeEveryTypeAndEveryVersionThereAndBack(t *testing.T) {
 		b, _ := other.kept.LookupIndex(name)
 		require.Equal(t, string(a.Definition().Definition), string(b.Definition().Definition))
 		for _, doc := range a.All() {
-			require.Equal(t, doc.Data, b.Written(doc.Key), "in stored form")
+			require.Equal(t, doc.Data, b.Written(doc.Key), "the document is in stored form")
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestSnapshotsThatAreRefusedChangeNothing(t *testing.T) {
 		"something behind":              {`{} {}`, "line 1, column 4: unexpected data after the end"},
 		"an object of indexes":          {`{"indexes":{}}`, "line 1, column 12: an array was expected"},
 		"no definition":                 {"{\"indexes\":[\n  {\"documents\":[]}]}", "line 2, column 3: the index has no definition"},
-		"an index that is none":         {`{"indexes":["hotels"]}`, "an object was expected"},
+		"an invalid index":              {`{"indexes":["hotels"]}`, "an object was expected"},
 		"a definition without a key":    {"{\"indexes\":[{\n\"definition\": {\"name\":\"small\",\"fields\":[{\"name\":\"a\",\"type\":\"Edm.String\"}]}}]}", "line 2, column 15: index : Found 0 key fields"},
 		"a member of another version":   {`{"indexes":[{"apiVersion":"2020-06-30","definition":` + smaller(`"description":"d"`) + `}]}`, "description"},
 		"an unknown version":            {`{"indexes":[{"apiVersion":"2017-11-11","definition":` + small + `}]}`, "line 1, column 27: the api-version is unknown"},
@@ -180,8 +180,8 @@ func TestSnapshotsThatAreRefusedChangeNothing(t *testing.T) {
 		"a document with a wrong field": {index(",\"documents\":[{\"id\":\"1\"},\n{\"id\":\"2\",\"name\":1}]"), "line 2, column 18: The property 'name' does not exist"},
 		"a document of a wrong type":    {index(",\"documents\":[\n{\"id\":1}]"), "line 2"},
 		"a document without a key":      {index(`,"documents":[{"title":"a"}]`), "Document key cannot be missing or empty."},
-		"a key that is none":            {index(`,"documents":[{"id":"a b"}]`), "Invalid document key: 'a b'"},
-		"a document that is none":       {index(`,"documents":["1"]`), "StartObject"},
+		"an invalid key":                {index(`,"documents":[{"id":"a b"}]`), "Invalid document key: 'a b'"},
+		"an invalid document":           {index(`,"documents":["1"]`), "StartObject"},
 		"a key twice":                   {index(`,"documents":[{"id":"1"},{"id":"1"}]`), "document 1, with the key '1': duplicate key"},
 		"a deleted document":            {index(`,"documents":[{"id":"1","@search.action":"delete"}]`), "document 0, with the key '1': its action is delete, but documents can only be uploaded"},
 		"a term without end":            {index(`,"documents":[{"id":"1","title":"` + strings.Repeat("x", 40_000) + `"}]`), "document 0, with the key '1': "},

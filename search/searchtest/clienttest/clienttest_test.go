@@ -78,7 +78,7 @@ func TestServiceEndsWithTheTest(t *testing.T) {
 		client = clienttest.NewClient(t, motels, &clienttest.Options{Server: srv, Client: quick})
 	})
 	_, err := client.DocumentCount(t.Context(), nil)
-	require.NoError(t, err, "that of the options is left open")
+	require.NoError(t, err, "the server of the options stays open")
 	assert.Nil(t, quick.Transport, "the options are the caller's")
 }
 
@@ -159,7 +159,7 @@ func TestProblemsEndTheTestAndSayWhatIsWrong(t *testing.T) {
 		"an empty definition":                {func(t testing.TB) { clienttest.NewClient(t, func() {}, nil) }, "the definition of the index"},
 		"an illegal definition":              {func(t testing.TB) { clienttest.NewClient(t, `{"name":"hotels","fields":[]}`, nil) }, "Found 0 key fields"},
 		"an illegal name":                    {func(t testing.TB) { clienttest.NewClient(t, strings.Replace(motels, "motels", "Motels", 1), nil) }, "Invalid index name"},
-		"a version that is none": {func(t testing.TB) {
+		"an invalid version": {func(t testing.TB) {
 			clienttest.NewIndexClient(t, &clienttest.Options{Client: &search.ClientOptions{APIVersion: "latest"}})
 		}, "latest"},
 	} {

@@ -54,7 +54,7 @@ func TestMetricsAreMadeOfAllValues(t *testing.T) {
 	for metric, known := range map[Metric]bool{Sum: true, Average: false, Minimum: false, Maximum: false, Cardinality: true} {
 		f, err := Compile("Price,metric:"+string(metric), hotelMetrics)
 		require.NoError(t, err)
-		assert.Equal(t, &Figure{metric, 0, known}, f.NewCounter().Buckets()[0].Figure, "without any value")
+		assert.Equal(t, &Figure{metric, 0, known}, f.NewCounter().Buckets()[0].Figure, "zero for documents without any value")
 	}
 }
 
@@ -77,7 +77,7 @@ func TestMetricsThatCannotBeAreRefused(t *testing.T) {
 		require.ErrorAs(t, err, &refusal, expression)
 		assert.Equal(t, Error{Message: message}, *refusal, expression)
 	}
-	assert.True(t, math.IsNaN(figureOf(t, "Price,metric:max", document{"Price": math.NaN()}, document{"Price": 1.0})), "as in arithmetic")
+	assert.True(t, math.IsNaN(figureOf(t, "Price,metric:max", document{"Price": math.NaN()}, document{"Price": 1.0})), "NaN propagates as in arithmetic")
 }
 
 func figureOf(t *testing.T, expression string, docs ...document) float64 {

@@ -149,7 +149,7 @@ func (c *completer) afterContext(context, w typedWord) {
 }
 
 // pairs calls add once for each pair of a term in first and the term after it for which wanted returns true. At the
-// end of a text the second term is none.
+// end of a text the second term is empty.
 func (c *completer) pairs(first *candidates, wanted func(a, b uint32) bool, add func(a, b uint32)) {
 	type pair struct{ a, b uint32 }
 	seen := make(map[pair]bool)

@@ -100,8 +100,8 @@ func TestUnsupportedPartsWaitForTheirUse(t *testing.T) {
 		"a": "the tokenizer 'x' is not supported: the linguistic tokenizers of Microsoft are closed",
 		"b": "the token filter 'x' is not supported: the stemmer of 'greek' is not available",
 		"c": "the token filter 'kstem' is not supported: no library at hand has the dictionary of the stemmer",
-		"e": "the char filter 'x' is not supported: its pattern 'a(?=b)' has look-around, which Go's regular expressions have not",
-		"f": "the analyzer 'f' is not supported: its pattern '(a)\\1' has a back reference, which Go's regular expressions have not",
+		"e": "the char filter 'x' is not supported: its pattern 'a(?=b)' has look-around, which Go's regular expressions do not support",
+		"f": "the analyzer 'f' is not supported: its pattern '(a)\\1' has a back reference, which Go's regular expressions do not support",
 	} {
 		_, err := c.Analyzer(name)
 		var unsupported *UnsupportedError

@@ -65,7 +65,7 @@ type translator struct {
 }
 
 func (t *translator) unsupported(what string) error {
-	return unsupportedPart(fmt.Sprintf("its pattern '%s' has %s, which Go's regular expressions have not", t.in, what))
+	return unsupportedPart(fmt.Sprintf("its pattern '%s' has %s, which Go's regular expressions do not support", t.in, what))
 }
 
 func (t *translator) translate() error {
