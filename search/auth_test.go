@@ -228,13 +228,13 @@ func TestEveryWrongArgumentIsReportedByItself(t *testing.T) {
 		"a nil meter provider":          {withOptions(func(o *search.ClientOptions) { o.MeterProvider = (*noted)(nil) }), "the option MeterProvider is a nil *search_test.noted"},
 		"a nil policy for a call":       {withOptions(func(o *search.ClientOptions) { o.PerCallPolicies = []policy.Policy{nilFunc(nil)} }), "PerCallPolicies[0] is nil"},
 		"a nil policy for each attempt": {withOptions(func(o *search.ClientOptions) { o.PerRetryPolicies = []policy.Policy{ownCredential{}, nil} }), "PerRetryPolicies[1] is nil"},
-		"a version that is none":        {withOptions(func(o *search.ClientOptions) { o.APIVersion = "latest" }), `APIVersion "latest" is not a date`},
+		"an invalid version":            {withOptions(func(o *search.ClientOptions) { o.APIVersion = "latest" }), `APIVersion "latest" is not a date`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := c.do()
 			require.ErrorContains(t, err, "search: new client: ")
 			require.ErrorContains(t, err, c.text)
-			assert.NotContains(t, err.Error(), "\n", "it is the only problem")
+			assert.NotContains(t, err.Error(), "\n", "the error names only this problem")
 		})
 	}
 }

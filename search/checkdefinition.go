@@ -28,7 +28,7 @@ func (d Definitions) String() string {
 func (d Definitions) LogValue() slog.Value { return slog.StringValue(d.String()) }
 
 // CheckDefinition returns the problems for which the service would refuse a data source, a skillset or an indexer, or
-// for which each run of the indexer would fail. Of an index it checks only the name and the key. Nothing is sent:
+// for which each run of the indexer would fail. For an index it checks only the name and the key. Nothing is sent:
 //
 //	err := search.CheckDefinition(indexer, search.Definitions{
 //		Indexes: []models.SearchIndex{index}, Skillsets: []skills.Skillset{skillset},

@@ -147,7 +147,7 @@ func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 			c.source.Type, c.source.DeletionDetection, c.source.PermissionOptions = "azuresql", nil, []indexers.PermissionOption{"userIds"}
 		}, search.CheckValue, "indexerPermissionOptions", "leave the options out", false},
 		"a skillset of a long name": {func(c *chunking, _ *search.Definitions) { c.skillset.Name = strings.Repeat("a", 129) }, search.CheckValue, "name", "at most 128", true},
-		"two skills of one name":    {func(c *chunking, _ *search.Definitions) { changeSkill(c, 0, func(s *split) { s.Name = "embed" }) }, search.CheckDuplicate, "skills/embed", "another name", true},
+		"two skills with one name":  {func(c *chunking, _ *search.Definitions) { changeSkill(c, 0, func(s *split) { s.Name = "embed" }) }, search.CheckDuplicate, "skills/embed", "another name", true},
 		"an input that no split has": {func(c *chunking, _ *search.Definitions) {
 			changeSkill(c, 0, func(s *split) { s.Inputs[0].Name = "txt" })
 		}, search.CheckReference, "skills/split.inputs/txt", "use one of text, languageCode", true},
@@ -179,13 +179,13 @@ func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 		"an encryption without a vault": {func(c *chunking, _ *search.Definitions) {
 			c.source.EncryptionKey = &models.EncryptionKey{KeyVaultKeyName: "k", AccessCredentials: &models.ApplicationCredentials{ApplicationID: "a"}}
 		}, search.CheckValue, "encryptionKey.keyVaultUri", "set it", false},
-		"an encryption for nobody": {func(c *chunking, _ *search.Definitions) {
+		"an encryption without a purpose": {func(c *chunking, _ *search.Definitions) {
 			c.indexer.EncryptionKey = &models.EncryptionKey{KeyVaultKeyName: "k", KeyVaultURI: "https://v.example", AccessCredentials: &models.ApplicationCredentials{}}
 		}, search.CheckValue, "encryptionKey.accessCredentials.applicationId", "set it", false},
 		"two outputs at one path": {func(c *chunking, _ *search.Definitions) {
 			changeSkill(c, 3, func(s *skills.Conditional) { s.Outputs[0].TargetName = "pages" })
 		}, search.CheckDuplicate, "skills/conditional.outputs/output", `written by skill "split" already`, false},
-		"a way to split that is none": {func(c *chunking, _ *search.Definitions) {
+		"an unknown way to split": {func(c *chunking, _ *search.Definitions) {
 			changeSkill(c, 0, func(s *split) { s.TextSplitMode = "paragraphs" })
 		}, search.CheckValue, "skills/split.textSplitMode", "use one of pages, sentences", true},
 		"pages of a sentence": {func(c *chunking, _ *search.Definitions) {

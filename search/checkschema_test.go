@@ -115,7 +115,7 @@ func TestCheckComparesATypeWithTheIndex(t *testing.T) {
 			ID   string `json:"id"`
 			Text string `json:"text"`
 		}](read, "text"), problems: []string{"key field text"}, text: "and the key of the index is id"},
-		"a key that the type has not": {do: check[key](read, "key"), problems: []string{"key field"}, text: `no field is called "key" in JSON`},
+		"a key that the type lacks": {do: check[key](read, "key"), problems: []string{"key field"}, text: `no field is called "key" in JSON`},
 		"two keys": {do: check[struct {
 			ID   string `json:"id" search:"key"`
 			Text string `json:"text" search:"key"`

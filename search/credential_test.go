@@ -51,7 +51,7 @@ func TestACredentialThatDoesNotReturnIsNoServiceThatDoesNotAnswer(t *testing.T) 
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorAs(t, err, new(*search.CredentialError))
 		decision, _ := retry.ForError(err)
-		assert.Equal(t, retry.Decision{Verdict: retry.Retry, Pause: true}, decision, "it was not sent")
+		assert.Equal(t, retry.Decision{Verdict: retry.Retry, Pause: true}, decision, "the request was not sent")
 		assert.Empty(t, server.Requests())
 	})
 }

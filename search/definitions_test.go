@@ -414,7 +414,7 @@ func TestDefinitionsThatWereReadAreNotWrittenOverOthers(t *testing.T) {
 	require.ErrorIs(t, err, search.ErrPreconditionFailed)
 	second.ETag = ""
 	_, err = client.CreateOrUpdateIndex(t.Context(), second, nil)
-	require.NoError(t, err, "whoever wants to can")
+	require.NoError(t, err, "a definition without an ETag overwrites any version")
 }
 
 func TestEachManagementCallIsOneSpan(t *testing.T) {

@@ -51,7 +51,7 @@ func TestDeleteMatchingNeedsNoSortableKey(t *testing.T) {
 				assert.LessOrEqual(t, time.Since(began), lag+2*time.Second)
 				n, err := client.DocumentCount(t.Context(), nil)
 				require.NoError(t, err)
-				assert.EqualValues(t, 1, n, "and no other document")
+				assert.EqualValues(t, 1, n, "no other document is deleted")
 				writes := 0
 				for _, r := range srv.Requests() {
 					if r.Operation == searchtest.OpIndexDocuments {
@@ -104,7 +104,7 @@ func TestDeleteMatchingEndsWithItsCheck(t *testing.T) {
 	require.ErrorIs(t, err, wrong)
 	assert.EqualValues(t, 5, counted)
 	assert.Empty(t, deleted)
-	assert.Len(t, srv.DocumentKeys("chunks"), 6, "one does not match")
+	assert.Len(t, srv.DocumentKeys("chunks"), 6, "one document does not match")
 }
 
 func TestDeleteMatchingRefusesTooMany(t *testing.T) {

@@ -57,7 +57,7 @@ func TestNothingPassesForIndexedThatIsNot(t *testing.T) {
 		"an unknown key":                     {[]string{ok("1"), ok("2"), ok("9")}, []string{"9:0"}},
 		"an unknown key instead":             {[]string{ok("1"), ok("9")}, []string{"2:0", "9:0"}},
 		"an unknown key, badly":              {[]string{ok("1"), ok("2"), bad("9")}, []string{"9:400"}},
-		"keys are told apart by case":        {[]string{ok("1"), ok("2 ")}, []string{"2:0", "2 :0"}},
+		"keys differ in case":                {[]string{ok("1"), ok("2 ")}, []string{"2:0", "2 :0"}},
 		"true, but with a status of failure": {[]string{ok("1"), `{"key":"2","status":true,"statusCode":503}`}, []string{"2:503"}},
 		"false, but with one of success":     {[]string{ok("1"), `{"key":"2","status":false,"statusCode":200}`}, []string{"2:200"}},
 		"without a status code":              {[]string{ok("1"), `{"key":"2","status":true}`}, []string{"2:0"}},

@@ -24,7 +24,7 @@ func TestWhatTheServiceRefusesIsSaidInItsWords(t *testing.T) {
 		ask     func() error
 		message string
 	}{
-		"a filter that is none":    {ask("", search.SearchOptions{Filter: search.RawFilter("This is not a valid filter.")}), "Invalid expression: Syntax error at position 7 in 'This is not a valid filter.'.\r\nParameter name: $filter"},
+		"an invalid filter":        {ask("", search.SearchOptions{Filter: search.RawFilter("This is not a valid filter.")}), "Invalid expression: Syntax error at position 7 in 'This is not a valid filter.'.\r\nParameter name: $filter"},
 		"a filter of no field":     {ask("", search.SearchOptions{Filter: search.Eq("nope", 1)}), "Invalid expression: Could not find a property named 'nope' on type 'search.document'.\r\nParameter name: $filter"},
 		"a filter of another type": {ask("", search.SearchOptions{Filter: search.Eq("int", "x")}), "incompatible types"},
 		"a field not to filter by": {ask("", search.SearchOptions{Filter: search.Eq("plain", "x")}), "'plain' is not a filterable field"},
@@ -33,12 +33,12 @@ func TestWhatTheServiceRefusesIsSaidInItsWords(t *testing.T) {
 		"a field not to count by":  {ask("", search.SearchOptions{Facets: []search.Facet{search.FacetByValue("plain", nil)}}), "Parameter name: facet"},
 		"a field not to search in": {ask("x", search.SearchOptions{SearchFields: []string{"int"}}), "Parameter name: searchFields"},
 		"a field not to highlight": {ask("x", search.SearchOptions{HighlightFields: []string{"int"}}), "Only searchable fields can be used in the highlight list."},
-		"a text that is none":      {ask("/.*/.*/", search.SearchOptions{QueryType: models.QueryTypeFull}), "Failed to parse query string at line 1, column 8. See https://aka.ms/azure-search-full-query for supported syntax."},
-		"a profile that is none":   {ask("", search.SearchOptions{ScoringProfile: "nope"}), "nope"},
+		"an invalid query text":    {ask("/.*/.*/", search.SearchOptions{QueryType: models.QueryTypeFull}), "Failed to parse query string at line 1, column 8. See https://aka.ms/azure-search-full-query for supported syntax."},
+		"an unknown profile":       {ask("", search.SearchOptions{ScoringProfile: "nope"}), "nope"},
 		"a vector of other length": {ask("", search.SearchOptions{VectorQueries: []search.VectorQuery{{Vector: models.VectorOf([]float32{1, 2, 3}), Fields: []string{"single"}}}}), "expects a length of '2'. However, the provided vector has a length of '3'."},
 		"a field without vectors":  {ask("", search.SearchOptions{VectorQueries: []search.VectorQuery{{Vector: models.VectorOf([]float32{1}), Fields: []string{"int"}}}}), "is not a vector field"},
 		"a search in a lambda":     {ask("", search.SearchOptions{Filter: search.Any("objects", "o", search.IsMatch("x", nil))}), "Parameter name: $filter"},
-		"a suggester that is none": {func() error { _, err := search.Suggest[hotel](t.Context(), client, "x", "nope", nil); return err }, "The specified suggester name 'nope' does not exist in this index definition.\r\nParameter name: name"},
+		"an unknown suggester":     {func() error { _, err := search.Suggest[hotel](t.Context(), client, "x", "nope", nil); return err }, "The specified suggester name 'nope' does not exist in this index definition.\r\nParameter name: name"},
 		"a search in a completion": {func() error {
 			_, err := client.Autocomplete(t.Context(), "x", "sg", &search.AutocompleteOptions{Filter: search.IsMatch("x", nil)})
 			return err

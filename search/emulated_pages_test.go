@@ -68,7 +68,7 @@ func TestEveryPageHasTheCountOfAll(t *testing.T) {
 		require.NoError(t, err)
 		require.NotNil(t, page.Count)
 		assert.EqualValues(t, 110, *page.Count)
-		assert.Nil(t, page.Coverage, "it was not asked for")
+		assert.Nil(t, page.Coverage, "the coverage was not requested")
 		assert.False(t, page.Partial())
 		assert.NotEmpty(t, page.RequestID)
 		sizes = append(sizes, len(page.Results))
@@ -185,7 +185,7 @@ func TestRepliesThatAreNoneAreNotTakenForEmptyPages(t *testing.T) {
 	srv, client := emulatingEverything(t, numbered(60)...)
 	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpSearch, After: 1, Body: searchtest.BodyTruncated}}})
 	ids, err := found(t, client, "", nil)
-	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "it is the connection that broke")
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the connection broke")
 	assert.Len(t, ids, 50)
 }
 

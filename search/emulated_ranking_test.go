@@ -95,7 +95,7 @@ func TestHighlightsShowWhatMatched(t *testing.T) {
 	assert.Equal(t, map[string][]string{"text": {"Hotel in the old [harbour], close to the [harbour] [museum]"}, "texts": {"[museum]"}},
 		highlights("harbour museum", &search.SearchOptions{HighlightFields: []string{"text", "texts-1"}, HighlightPreTag: "[", HighlightPostTag: "]"}))
 	assert.Nil(t, highlights("pool", &search.SearchOptions{HighlightFields: []string{"text"}}), "the match is elsewhere")
-	assert.Nil(t, highlights("pool", nil), "nobody asked")
+	assert.Nil(t, highlights("pool", nil), "no highlights were requested")
 }
 
 // Results are ordered by score unless the query has OrderBy.

@@ -114,7 +114,7 @@ func TestRankingDoesNotLoseResults(t *testing.T) {
 		seen[result.Document.ID] = true
 		if result.RerankerScore != nil {
 			ranked++
-			assert.Equal(t, ranked, len(seen), "they come first")
+			assert.Equal(t, ranked, len(seen), "the ranked results come first")
 		}
 	}
 	assert.Len(t, seen, 120)

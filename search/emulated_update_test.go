@@ -113,7 +113,7 @@ func TestUpdateThatNeverGetsThroughSaysSo(t *testing.T) {
 	index, err := indexes.GetIndex(t.Context(), "hotels", nil)
 	require.NoError(t, err)
 	assert.EqualValues(t, writers-1, lost.Load())
-	assert.Len(t, index.Description, 1, "that of the successful writer")
+	assert.Len(t, index.Description, 1, "the description is that of the successful writer")
 }
 
 // The pipeline's retry fails with 412 because the update itself changed the ETag. The update must detect this.
@@ -166,7 +166,7 @@ func TestAliasIsFollowedByQueriesAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"Green Inn"}, names())
 	_, err = indexes.CreateOrUpdateAlias(ctx, alias, nil)
-	require.ErrorIs(t, err, search.ErrPreconditionFailed, "its ETag is not the one that was read")
+	require.ErrorIs(t, err, search.ErrPreconditionFailed, "the ETag is not the one that was read")
 	assert.NotEqual(t, alias.ETag, moved.ETag)
 
 	require.Error(t, indexes.DeleteIndex(ctx, "green", nil), "an alias leads to it")

@@ -101,7 +101,7 @@ func FuzzRetrieveStream(f *testing.F) {
 		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text)), Request: httptest.NewRequest(http.MethodPost, "/", nil)}
 		ends := 0
 		_ = c.events(t.Context(), c.call("RetrieveStream"), resp, nil, func(event knowledge.Event, err error) bool {
-			require.Zero(t, ends, "it goes on after its end")
+			require.Zero(t, ends, "the reader continues after its end")
 			if _, completed := event.(knowledge.Completed); completed || err != nil {
 				ends++
 			}

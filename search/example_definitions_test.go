@@ -75,8 +75,8 @@ func ExampleIndexClient_CreateOrUpdateSynonymMap() {
 		log.Fatal(err)
 	}
 	_, err = indexes.CreateOrUpdateSynonymMap(ctx, created, nil)
-	fmt.Println("changed by somebody else:", errors.Is(err, search.ErrPreconditionFailed))
-	// Output: changed by somebody else: true
+	fmt.Println("changed by another client:", errors.Is(err, search.ErrPreconditionFailed))
+	// Output: changed by another client: true
 }
 
 func ExampleIndexClient_GetSynonymMap() {

@@ -225,11 +225,9 @@ func ExampleIndexClient_CreateOrUpdateIndex() {
 	for range 2 { // the first update changes the ETag, so the second fails
 		index.Description = "Hotels and motels"
 		updated, err := indexes.CreateOrUpdateIndex(ctx, index, &search.CreateOrUpdateIndexOptions{IfMatch: &ours})
-		fmt.Printf("%q, changed by somebody else: %v\n", updated.Description, errors.Is(err, search.ErrPreconditionFailed))
+		fmt.Printf("%q, changed by another client: %v\n", updated.Description, errors.Is(err, search.ErrPreconditionFailed))
 	}
-	// Output:
-	// "Hotels and motels", changed by somebody else: false
-	// "", changed by somebody else: true
+	// Output: "Hotels and motels", changed by another client: false "", changed by another client: true
 }
 
 func ExampleIndexClient_GetIndex() {

@@ -35,7 +35,7 @@ func TestOnlyAReplyInTheFormOfTheServiceIsItsOwn(t *testing.T) {
 	assert.False(t, isForeign(t, http.StatusNotFound, ""), "the service answers so itself")
 	assert.False(t, isForeign(t, http.StatusForbidden, ""))
 	assert.True(t, isForeign(t, http.StatusForbidden, "<html>"))
-	assert.True(t, isForeign(t, http.StatusRequestEntityTooLarge, ""), "it explains its own")
+	assert.True(t, isForeign(t, http.StatusRequestEntityTooLarge, ""), "the reply has its own explanation")
 }
 
 func isForeign(t *testing.T, status int, body string) bool {

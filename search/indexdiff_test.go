@@ -126,7 +126,7 @@ var diffCases = []diffCase{
 	{"no field left", func(x *models.SearchIndex) {
 		x.Fields = slices.DeleteFunc(x.Fields, func(f models.SearchField) bool { return f.Name == "place" })
 	}, []string{"fields/place" + rebuild}},
-	{"another name", func(x *models.SearchIndex) { diffField(x, "place").Name = "spot" }, []string{"fields/place" + rebuild, "fields/spot" + inPlace}},
+	{"a renamed field", func(x *models.SearchIndex) { diffField(x, "place").Name = "spot" }, []string{"fields/place" + rebuild, "fields/spot" + inPlace}},
 	{"another type", func(x *models.SearchIndex) { diffField(x, "rating").Type = models.DataTypeInt64 }, []string{"fields/rating.type" + rebuild}},
 	{"a simple field that becomes complex", func(x *models.SearchIndex) {
 		*diffField(x, "place") = models.SearchField{Name: "place", Type: models.DataTypeComplex, Fields: []models.SearchField{{Name: "x", Type: models.DataTypeInt32}}}

@@ -156,7 +156,7 @@ func TestWaitForIndexerReturnsTheExecutionThatItStarted(t *testing.T) {
 		done, err := client.WaitForIndexer(t.Context(), "i", nil)
 		require.NoError(t, err)
 		assert.Equal(t, int64(10), done.ItemsProcessed)
-		assert.Less(t, len(s.requests), 15, "it polls politely")
+		assert.Less(t, len(s.requests), 15, "the interval of requests grows")
 		assert.Less(t, time.Since(start), 2*time.Minute)
 
 		s.begin(time.Now()) // by the schedule
@@ -176,7 +176,7 @@ func TestWaitForIndexerPollsPolitelyForHours(t *testing.T) {
 		s.busyUntil = time.Now().Add(6 * time.Hour)
 		_, err := newIndexerClient(t, s).WaitForIndexer(t.Context(), "i", nil)
 		require.NoError(t, err)
-		assert.Less(t, len(s.requests), 6*120+30, "one in 30 s")
+		assert.Less(t, len(s.requests), 6*120+30, "one request in 30 s")
 	})
 }
 

@@ -52,7 +52,7 @@ func liveInTheEmulator(t *testing.T) {
 	assert.NotEmpty(t, created.ETag)
 	got, err := c.GetDataSource(ctx, "reports", nil)
 	require.NoError(t, err)
-	assert.Empty(t, got.Credentials.ConnectionString, "it is never given back")
+	assert.Empty(t, got.Credentials.ConnectionString, "the service never returns the credentials")
 	got.Description = "yearly"
 	got, err = c.CreateOrUpdateDataSource(ctx, got, nil)
 	require.NoError(t, err)
@@ -72,7 +72,7 @@ func liveInTheEmulator(t *testing.T) {
 		OutputFieldMappings: []indexers.FieldMapping{{SourceFieldName: "/document/pages/*", TargetFieldName: "pages"}},
 	}
 	_, err = c.CreateIndexer(ctx, indexer, nil)
-	require.ErrorContains(t, err, "none", "there is no such data source")
+	require.ErrorContains(t, err, "none", "this data source does not exist")
 	indexer.DataSourceName = "reports"
 	_, err = c.CreateIndexer(ctx, indexer, nil)
 	require.NoError(t, err)

@@ -97,7 +97,7 @@ func TestOptionsAreReadBeforeSearchReturns(t *testing.T) {
 	results := search.Search[hotel](t.Context(), newClient(t, w), "pool", opts)
 	opts.Select[0], *opts.Top = "b", -1
 	for _, err := range results {
-		t.Fatal("there are none", err)
+		t.Fatal("unexpected result", err)
 	}
 	assert.JSONEq(t, `{"search":"pool","select":"a","top":5}`, w.bodies[0])
 }
@@ -265,7 +265,7 @@ func TestOneSpanAPage(t *testing.T) {
 	_, err = client.Autocomplete(t.Context(), "x", "sg", nil)
 	require.NoError(t, err)
 	for _, err := range search.Scan[hotel](t.Context(), client, nil) {
-		t.Fatal("there are none", err)
+		t.Fatal("unexpected result", err)
 	}
 	var names []string
 	for _, sp := range s.list {

@@ -40,7 +40,7 @@ func TestScanThatReadsAheadIsFaster(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, want, got)
 			took[ahead] = time.Since(began)
-			assert.LessOrEqual(t, s.asked, 101+ahead, "each page once, and some behind the end")
+			assert.LessOrEqual(t, s.asked, 101+ahead, "each page once, and some pages after the last")
 		})
 	}
 	assert.Equal(t, 101*50*time.Millisecond, took[0])

@@ -47,9 +47,9 @@ func TestAReaderIsNamedInQueriesAndLookupsAlone(t *testing.T) {
 		"suggestions": {func(ctx context.Context, c clients) {
 			_, _ = search.Suggest[models.Document](ctx, c.docs, "t", "s", nil)
 		}, user, "", ""},
-		"retrieval is never elevated":   {func(ctx context.Context, c clients) { _, _ = c.base.Retrieve(ctx, knowledge.Request{}, nil) }, search.WithElevatedRead, "", ""},
-		"batches":                       {func(ctx context.Context, c clients) { _, _ = c.docs.IndexDocumentsRaw(ctx, newBody(emptyOK)) }, user, "", ""},
-		"a token that the user has not": {query, func(ctx context.Context) context.Context { return search.WithUserToken(ctx, "") }, "", ""},
+		"retrieval is never elevated": {func(ctx context.Context, c clients) { _, _ = c.base.Retrieve(ctx, knowledge.Request{}, nil) }, search.WithElevatedRead, "", ""},
+		"batches":                     {func(ctx context.Context, c clients) { _, _ = c.docs.IndexDocumentsRaw(ctx, newBody(emptyOK)) }, user, "", ""},
+		"an empty user token":         {query, func(ctx context.Context) context.Context { return search.WithUserToken(ctx, "") }, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := asked(t, "", func(ctx context.Context, c clients) { test.do(test.with(ctx), c) })

@@ -86,7 +86,7 @@ func TestEncodedSecretsAreHidden(t *testing.T) {
 	_, err := indexerFor(t, reply(400, code)).CreateDataSource(t.Context(), source("nabcdef12"), nil)
 	var e *search.Error
 	require.ErrorAs(t, err, &e)
-	assert.Equal(t, "C", e.Code, "it is still JSON")
+	assert.Equal(t, "C", e.Code, "the text is still JSON")
 }
 
 // each formats each UTF-16 unit for \u, else each character.

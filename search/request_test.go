@@ -231,9 +231,9 @@ func TestClientRequestIDOfTheContextIsSentAndReported(t *testing.T) {
 	var e *search.Error
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, "abababab-0000-0000-0000-000000000000", e.ClientRequestID)
-	require.Len(t, w.requests, 4, "three retries are azcore's default")
+	require.Len(t, w.requests, 4, "azcore makes three retries by default")
 	for _, req := range w.requests {
-		assert.Equal(t, "abababab-0000-0000-0000-000000000000", req.Header.Get("x-ms-client-request-id"), "the same for each attempt")
+		assert.Equal(t, "abababab-0000-0000-0000-000000000000", req.Header.Get("x-ms-client-request-id"), "each attempt has the same request id")
 	}
 }
 

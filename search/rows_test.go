@@ -96,7 +96,7 @@ func TestALookupFindsTheKeysThatAreThereAndMeetTheFilterOnce(t *testing.T) {
 	assert.Equal(t, 5, searches(srv), "2400 keys in queries of 500")
 
 	assert.Empty(t, lookedUp(t, rows))
-	assert.Equal(t, 5, searches(srv), "nothing is asked for no key")
+	assert.Equal(t, 5, searches(srv), "no request for an empty list of keys")
 	assert.Equal(t, []string{"00003"}, lookedUp(t, rows, "", "it's", "a,b", " 00001", "00003", `x") or true or ("`, "|", ","), "a key may be anything")
 }
 

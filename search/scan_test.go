@@ -171,7 +171,7 @@ func TestKeysAloneAreScanned(t *testing.T) {
 
 	w := reply(200, emptyOK)
 	for _, err := range search.ScanKeys(t.Context(), newClient(t, w), &search.ScanOptions{KeyField: "hotelId"}) {
-		t.Fatal("there are none", err)
+		t.Fatal("unexpected result", err)
 	}
 	assert.JSONEq(t, `{"filter":"hotelId ge ''","orderby":"hotelId","select":"hotelId","top":1000}`, w.bodies[0])
 	for name, test := range map[string]struct {
@@ -263,7 +263,7 @@ func TestScanAsksForItsKeyAndTheCallersFields(t *testing.T) {
 		assert.Contains(t, w.bodies[len(w.bodies)-1], `"select":"`+strings.Join(selected, ",")+`"`)
 	}
 	for _, err := range search.Scan[hotel](t.Context(), client, nil) {
-		t.Fatal("there are none", err)
+		t.Fatal("unexpected result", err)
 	}
 	assert.Len(t, w.requests, 4, "the tag of the type names the key")
 	assert.JSONEq(t, `{"filter":"hotelId ge ''","orderby":"hotelId","top":1000}`, w.bodies[3])

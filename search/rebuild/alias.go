@@ -248,7 +248,7 @@ func (a *asker) leave() {
 }
 
 // fails records an error of Shown. It reports whether there were only errors for so long that Run continues as if
-// Settle were over. Copying for ever would help no writer.
+// Settle were over. Copying forever would help no writer.
 func (a *asker) fails(err error) bool {
 	if now := time.Now(); a.silent.IsZero() {
 		a.silent = now

@@ -314,7 +314,7 @@ func TestWithoutAnAliasTheNameToSwitchToIsReturned(t *testing.T) {
 		m.r.opts.Alias = ""
 		require.NoError(t, m.run(t.Context()))
 		assert.Equal(t, newIndex, m.r.report.Index)
-		assert.Equal(t, oldIndex, w.alias(), "it is not ours")
+		assert.Equal(t, oldIndex, w.alias(), "the alias is not changed")
 		assert.Len(t, m.r.report.Closed, 1)
 		a.end()
 		w.checkTruth(newIndex)

@@ -145,7 +145,7 @@ const modelBlindFrom = 1000
 
 func modelHolds() []string {
 	all := []string{
-		"done late: documents", "done late: service", "done late: store", "done late: truth", "a name was used again", "the alias was moved by somebody else", "Run has ended",
+		"done late: documents", "done late: service", "done late: store", "done late: truth", "a name was used again", "the alias was moved by another process", "Run has ended",
 		ErrRunning.Error(), ErrTakenOver.Error(), ErrClosed.Error(), ErrTooSlow.Error(), errLost.Error(),
 		"gone on with in " + string(stepCatchingUp), "gone on with in " + string(stepSettling),
 	}

@@ -102,7 +102,7 @@ func (m *model) moveAlias(long time.Duration) {
 	if m.w.record().Version == 0 { // a Run before the first writer would take that index for the writers' target
 		return
 	}
-	m.hold("the alias was moved by somebody else")
+	m.hold("the alias was moved by another process")
 	m.w.moveAliasTo(otherIndex)
 	m.late.Go(func() {
 		for time.Sleep(long); !m.calm.Load() && !m.putBack(false); {

@@ -151,7 +151,7 @@ func TestAFillWhoseTruthBreaksOffGoesOnBehindIt(t *testing.T) {
 			}
 		}
 		require.NoError(t, m.run(t.Context()))
-		assert.Equal(t, int64(900), m.r.report.Filled, "none is read twice")
+		assert.Equal(t, int64(900), m.r.report.Filled, "no document is read twice")
 		require.Greater(t, len(from), 1)
 		for _, after := range from[1:] {
 			assert.Equal(t, "k299", after)

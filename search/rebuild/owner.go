@@ -114,7 +114,8 @@ type passing struct{ error }
 
 func (p passing) Unwrap() error { return p.error }
 
-// passes makes an error of the service a passing one if it may be that. A 409 is none: the caller must look.
+// passes makes an error of the service a passing one if it may be that. A 409 is not a passing error: the caller must
+// look.
 func passes(err error) error {
 	d, status := retry.ForError(err)
 	if d.Verdict != retry.Retry || status == 409 || errors.Is(err, errStopped) {
@@ -228,7 +229,7 @@ func (r *runner) load(ctx context.Context) (got Record, err error) {
 	return got, err
 }
 
-// marked and unmark call the store patiently.
+// marked and unmark repeat failed calls of the store.
 func (r *runner) marked(ctx context.Context, last int64) (keys []string, err error) {
 	err = r.patiently(ctx, tryLimit, func(ctx context.Context) (again bool, err error) {
 		keys, err = r.store.Marked(ctx, last, chunk)
@@ -301,7 +302,7 @@ func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// present ends the run if the new index is deleted while it is filled. The sender would retry for ever, as in an
+// present ends the run if the new index is deleted while it is filled. The sender would retry forever, as in an
 // outage. It checks twice, because the service may fail to show an index for a moment.
 func (r *runner) present(ctx context.Context, end context.CancelCauseFunc) {
 	for gone := 0; sleep.For(ctx, stuckLimit/2) == nil; {

@@ -82,7 +82,7 @@ func TestARecordOfAnotherServiceIsRefused(t *testing.T) {
 		} {
 			require.ErrorContains(t, call(), "the record is of the indexes at "+w.client.Endpoint()+", got a client of https://staging.search.windows.net", what)
 		}
-		assert.Equal(t, before, w.record(), "nothing was changed")
+		assert.Equal(t, before, w.record(), "no setting was changed")
 	})
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Indexer is the part of a client that a sender needs: *search.Client is one. Of the optional methods of a
-// bufferedsender.Indexer, Ping and KeyFieldName are passed on.
+// Indexer is the part of a client that a sender needs: *search.Client is one. It passes on Ping and KeyFieldName, two
+// optional methods of a bufferedsender.Indexer.
 type Indexer interface {
 	IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error)
 }

@@ -278,7 +278,7 @@ func (r *runner) comeOver(ctx context.Context, tries *int) error {
 
 // again returns nil after a wait if closing should be tried once more, and otherwise the error.
 func (r *runner) again(ctx context.Context, tries *int, err error) error {
-	if errors.Is(err, errMadeAnew) && !errors.Is(err, ErrClosed) { // it is filled anew next
+	if errors.Is(err, errMadeAnew) && !errors.Is(err, ErrClosed) { // it is filled again next
 		return nil
 	}
 	if !errors.Is(err, ErrTooSlow) && !errors.Is(err, search.ErrPreconditionFailed) && !errors.As(err, new(passing)) || errors.Is(err, ErrClosed) {

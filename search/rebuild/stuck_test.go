@@ -88,7 +88,7 @@ func TestASenderThatIsNoneForTheNewIndexIsRefused(t *testing.T) {
 				}
 				require.ErrorContains(t, err, says)
 				_, err = w.client.GetIndex(t.Context(), newIndex, nil)
-				require.ErrorIs(t, err, search.ErrIndexNotFound, "nothing was created")
+				require.ErrorIs(t, err, search.ErrIndexNotFound, "no index was created")
 			})
 		})
 	}
@@ -152,7 +152,7 @@ func TestARunThatWatchesTheOneBeforeBearsADatabaseThatIsAway(t *testing.T) {
 		found, err = store.Load(t.Context())
 		require.NoError(t, err)
 		found.Owner = ""
-		require.NoError(t, r.own(t.Context(), found), "by the swap whose reply was lost")
+		require.NoError(t, r.own(t.Context(), found), "the swap whose reply was lost was confirmed")
 		assert.Equal(t, r.id, r.now().Owner)
 	})
 }

@@ -61,7 +61,7 @@ func TestAWriterThatCannotReadTheTapConfirmsNothing(t *testing.T) {
 			if line != string(StepFilling) {
 				return nil
 			}
-			assert.Greater(t, time.Since(began), defaultIdleValid, "it may use the previous read for a minute")
+			assert.Greater(t, time.Since(began), defaultIdleValid, "the tap may use its previous read for a minute")
 			before := a.sender.Stats().Completed
 			time.Sleep(10 * time.Second)
 			assert.Equal(t, before, a.sender.Stats().Completed)

@@ -233,7 +233,7 @@ func TestWhatTheSenderItselfRefusesIsRefusedWhenItIsBroughtOver(t *testing.T) {
 		require.ErrorAs(t, m.run(t.Context()), &refused)
 		assert.Len(t, refused.Keys, 1)
 		assert.Zero(t, m.r.under.Load())
-		assert.Empty(t, w.record().Owner, "nothing is left in the sender")
+		assert.Empty(t, w.record().Owner, "no action is left in the sender")
 		require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: quiet}))
 		a.end()
 		w.checkTruth(oldIndex)
@@ -272,7 +272,7 @@ func TestAFillThatIsCutShortMovesNothing(t *testing.T) {
 			assert.Equal(t, oldIndex, w.alias())
 			assert.Equal(t, PhaseMarking, w.record().Phase)
 			m = w.runner(Options{MinShare: -1, Settle: -1})
-			require.NoError(t, m.run(t.Context()), "it is right")
+			require.NoError(t, m.run(t.Context()), "the share is sufficient")
 			assert.Equal(t, newIndex, w.alias())
 		})
 	}
@@ -392,7 +392,7 @@ func TestAnIndexThatRunHasNotMadeIsLeftAlone(t *testing.T) {
 		_, err = search.UploadDocuments(t.Context(), c, []models.Document{{"id": "theirs", "n": 1}}, nil)
 		require.NoError(t, err)
 	}
-	t.Run("it was refused", func(t *testing.T) {
+	t.Run("the swap was refused", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, 20)
 			full := true
@@ -404,7 +404,7 @@ func TestAnIndexThatRunHasNotMadeIsLeftAlone(t *testing.T) {
 				return do(req)
 			})
 			require.Error(t, w.runner(Options{}).run(t.Context()))
-			assert.Equal(t, StepNone, w.record().Step, "there is nothing to abort")
+			assert.Equal(t, StepNone, w.record().Step, "Abort has nothing to do")
 			full = false
 			somebodyElse(t, w)
 			require.ErrorIs(t, Abort(t.Context(), w.store, w.client, nil), ErrNothing)
@@ -450,7 +450,7 @@ func TestAnIndexThatRunHasNotMadeIsLeftAlone(t *testing.T) {
 			require.Error(t, m.run(t.Context()))
 			require.Equal(t, stepCreating, w.record().Step)
 			require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{settle: -1, Logger: quiet}))
-			assert.NotContains(t, w.srv.IndexNames(), newIndex, "it was ours")
+			assert.NotContains(t, w.srv.IndexNames(), newIndex, "the index was created by this rebuild")
 		})
 	})
 }

@@ -38,7 +38,7 @@ func TestAnswerThatNoScriptGivesIsAnError(t *testing.T) {
 		"Marked gets a text":                {"a", func() error { _, err := s.Marked(t.Context(), 1, 10); return err }},
 		"Marked has a mark without a key":   {[]any{"0000000000000000"}, func() error { _, err := s.Marked(t.Context(), 1, 10); return err }},
 		"Unmark gets a number":              {int64(1), func() error { return s.Unmark(t.Context(), 1, []string{"a"}) }},
-		"Unmark says nothing":               {nil, func() error { return s.Unmark(t.Context(), 1, []string{"a"}) }},
+		"Unmark returns nothing":            {nil, func() error { return s.Unmark(t.Context(), 1, []string{"a"}) }},
 		"Load has a third part":             {[]any{"1", "{}", "x"}, func() error { _, err := s.Load(t.Context()); return err }},
 		"Load has a version without digits": {[]any{"x", "{}"}, func() error { _, err := s.Load(t.Context()); return err }},
 		"Writers gets a number":             {int64(1), func() error { _, err := s.Writers(t.Context()); return err }},

@@ -364,11 +364,11 @@ func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
 	mark(t, patient, "a")
 	var few rediskit.TooFew
 	for what, call := range map[string]func() error{
-		"a new mark":                             func() error { _, err := s.Mark(t.Context(), 1, []string{"c"}); return err },
-		"a mark that the replica has":            func() error { _, err := s.Mark(t.Context(), 1, []string{"a"}); return err },
-		"a mark that another has made meanwhile": func() error { mark(t, alone, "b"); _, err := s.Mark(t.Context(), 1, []string{"b"}); return err },
-		"the record":                             func() error { _, err := newStore(t, newClient(t, master), s.opts).Load(t.Context()); return err },
-		"that nothing is marked": func() error {
+		"a new mark":                  func() error { _, err := s.Mark(t.Context(), 1, []string{"c"}); return err },
+		"a mark that the replica has": func() error { _, err := s.Mark(t.Context(), 1, []string{"a"}); return err },
+		"a mark of another process":   func() error { mark(t, alone, "b"); _, err := s.Mark(t.Context(), 1, []string{"b"}); return err },
+		"the record":                  func() error { _, err := newStore(t, newClient(t, master), s.opts).Load(t.Context()); return err },
+		"no marks": func() error {
 			_, err := newStore(t, newClient(t, master), s.opts).Marked(t.Context(), 0, 1)
 			return err
 		},

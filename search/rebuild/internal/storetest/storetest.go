@@ -32,7 +32,7 @@ func Run(t *testing.T, open func(t *testing.T) Place) {
 		"keys are marked in the round and epoch of the record only":        keysAreMarkedInTheRound,
 		"writers are registered by name":                                   writersAreRegistered,
 		"a mark before those that are removed is found":                    markBeforeRemovedOnes,
-		"rounds are told apart however large they are":                     roundsAreToldApart,
+		"rounds differ however large they are":                             roundsDiffer,
 		"a call has any number of keys":                                    anyNumberOfKeys,
 		"a key that is marked in each round is returned once":              markedInEachRound,
 		"a call whose context has ended does nothing and returns an error": contextHasEnded,
@@ -163,7 +163,7 @@ func markBeforeRemovedOnes(t *testing.T, p Place) {
 	require.Empty(t, marked(t, s, 1))
 }
 
-func roundsAreToldApart(t *testing.T, p Place) {
+func roundsDiffer(t *testing.T, p Place) {
 	ctx, s, large := t.Context(), p.Again(), int64(1)<<60
 	x := marking(t, s, large)
 	for range 2 {
