@@ -23,7 +23,7 @@ func TestARowThatComesAfterALaterOneWasAppliedIsNotSent(t *testing.T) {
 		name           string
 		exports, loads bool
 	}{{"with a Loader", false, true}, {"without", false, false}, {"with Export", true, false}} {
-		for when, before := range map[string]bool{"it was deleted": false, "it is in a request": true} {
+		for when, before := range map[string]bool{"the later row was deleted": false, "the later row is in a request": true} {
 			t.Run(to.name+", when "+when, func(t *testing.T) {
 				d, now := newDesk(to.exports), time.Now()
 				d.loads = to.loads
@@ -39,7 +39,7 @@ func TestARowThatComesAfterALaterOneWasAppliedIsNotSent(t *testing.T) {
 				}
 				if to.loads {
 					f = d.next(everywhere)
-					require.Equal(t, kindLoad, f.step, "its key is read")
+					require.Equal(t, kindLoad, f.step, "the next step loads the key")
 					require.Len(t, f.rows, 2)
 					require.Empty(t, d.settling.dead)
 					return
@@ -103,7 +103,7 @@ func TestConfirmedKeysAreRememberedForFiveMinutesAndUntilTheFloorHasPassedThem(t
 	add("new", 1, 2*time.Hour)
 	require.Len(t, c.keys, maxConfirmed)
 	require.Len(t, c.order, maxConfirmed)
-	require.Equal(t, []bool{true, false, true}, []bool{known("0"), known("1"), known("new")}, "the oldest goes")
+	require.Equal(t, []bool{true, false, true}, []bool{known("0"), known("1"), known("new")}, "the oldest key is dropped")
 }
 
 // The transaction drew its number before the later one without locking the entity, and commits last.

@@ -73,15 +73,15 @@ func TestRowsOfAKeyEndAsIfEachHadBeenSent(t *testing.T) {
 		want string // "" means that there is no document
 		sent int
 	}{
-		"the last upload wins":                     {[]models.RawAction{upload(`{"id":"k","n":1,"text":"x"}`), upload(`{"id":"k","n":2}`)}, `{"id":"k","n":2}`, 1},
-		"merges are one":                           {[]models.RawAction{merge(`{"id":"k","n":1}`), merge(`{"id":"k","text":"x"}`), merge(`{"id":"k","n":3}`)}, `{"id":"k","n":3,"text":"x"}`, 1},
-		"a merge goes into an upload":              {[]models.RawAction{upload(`{"id":"k","n":1,"text":"x"}`), merge(`{"id":"k","n":2}`)}, `{"id":"k","n":2,"text":"x"}`, 1},
-		"an upload makes merges superfluous":       {[]models.RawAction{merge(`{"id":"k","text":"x"}`), upload(`{"id":"k","n":2}`)}, `{"id":"k","n":2}`, 1},
-		"a delete ends it":                         {[]models.RawAction{upload(`{"id":"k","n":1}`), merge(`{"id":"k","n":2}`), remove}, "", 1},
-		"a delete and then an upload":              {[]models.RawAction{upload(`{"id":"k","n":1,"text":"x"}`), remove, upload(`{"id":"k","n":2}`)}, `{"id":"k","n":2}`, 1},
-		"a delete and then a merge: nothing old":   {[]models.RawAction{upload(`{"id":"k","n":1,"text":"x"}`), remove, merge(`{"id":"k","n":2}`)}, `{"id":"k","n":2}`, 2},
-		"two deletes":                              {[]models.RawAction{upload(`{"id":"k"}`), remove, remove}, "", 1},
-		"null is a value, and the last one counts": {[]models.RawAction{upload(`{"id":"k","n":1,"text":"x"}`), merge(`{"id":"k","text":null}`)}, `{"id":"k","n":1}`, 1},
+		"the last upload wins":                         {[]models.RawAction{upload(`{"id":"k","n":1,"text":"x"}`), upload(`{"id":"k","n":2}`)}, `{"id":"k","n":2}`, 1},
+		"merges become one merge":                      {[]models.RawAction{merge(`{"id":"k","n":1}`), merge(`{"id":"k","text":"x"}`), merge(`{"id":"k","n":3}`)}, `{"id":"k","n":3,"text":"x"}`, 1},
+		"a merge is folded into an upload":             {[]models.RawAction{upload(`{"id":"k","n":1,"text":"x"}`), merge(`{"id":"k","n":2}`)}, `{"id":"k","n":2,"text":"x"}`, 1},
+		"an upload makes merges superfluous":           {[]models.RawAction{merge(`{"id":"k","text":"x"}`), upload(`{"id":"k","n":2}`)}, `{"id":"k","n":2}`, 1},
+		"a delete replaces earlier actions":            {[]models.RawAction{upload(`{"id":"k","n":1}`), merge(`{"id":"k","n":2}`), remove}, "", 1},
+		"a delete and then an upload":                  {[]models.RawAction{upload(`{"id":"k","n":1,"text":"x"}`), remove, upload(`{"id":"k","n":2}`)}, `{"id":"k","n":2}`, 1},
+		"a merge after a delete restores no old value": {[]models.RawAction{upload(`{"id":"k","n":1,"text":"x"}`), remove, merge(`{"id":"k","n":2}`)}, `{"id":"k","n":2}`, 2},
+		"two deletes":                                  {[]models.RawAction{upload(`{"id":"k"}`), remove, remove}, "", 1},
+		"null is a value, and the last one counts":     {[]models.RawAction{upload(`{"id":"k","n":1,"text":"x"}`), merge(`{"id":"k","text":null}`)}, `{"id":"k","n":1}`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := newSQLite(t)
@@ -147,7 +147,7 @@ func TestADocumentThatIsRefusedBecomesADeadLetterAloneAndItsNeighboursAreApplied
 		for _, part := range []string{`"n":1`, `"text":"x"`, `"more":1.5`} {
 			require.Contains(t, string(text), part)
 		}
-		testkit.Eventually(t, func() bool { return r.Stats().Dead == 1 }, "it is reported")
+		testkit.Eventually(t, func() bool { return r.Stats().Dead == 1 }, "the dead letter is counted")
 		mu.Lock()
 		defer mu.Unlock()
 		letters := lettersOf(t, db, table)
@@ -232,7 +232,7 @@ func TestSeqFieldIsInDocumentsAndGrowsPerKeyAndDeletesLeaveTombstones(t *testing
 		var got struct{ Seq int64 }
 		text, _ := service.Document("gadgets", "a")
 		require.NoError(t, json.Unmarshal(text, &got))
-		require.Greater(t, got.Seq, last, "of a row with a key only")
+		require.Greater(t, got.Seq, last, "the row with only a key is newer")
 		tombs, err := table.Tombstones(t.Context(), db, "a", "b", "c", "never")
 		require.NoError(t, err)
 		require.Len(t, tombs, 1)
@@ -334,11 +334,11 @@ func TestALetterThatIsRetriedIsARowAgain(t *testing.T) {
 		require.Len(t, lettersOf(t, db, table), 2)
 		require.Empty(t, rowsOf(t, db, "q"))
 		require.NoError(t, table.Retry(ctx, db, letters[0].Seq))
-		require.ErrorIs(t, table.Retry(ctx, db, letters[0].Seq), ErrNoLetter, "it was")
+		require.ErrorIs(t, table.Retry(ctx, db, letters[0].Seq), ErrNoLetter, "the dead letter was already retried")
 		require.Len(t, lettersOf(t, db, table), 1)
 		rows := rowsOf(t, db, "q")
 		require.Len(t, rows, 1)
-		require.Greater(t, rows[0].seq, letters[1].Seq, "a new number")
+		require.Greater(t, rows[0].seq, letters[1].Seq, "the retried row has a new number")
 		require.EqualValues(t, 4, rows[0].class)
 		require.Equal(t, "upload", rows[0].op)
 		require.JSONEq(t, `{"id":"a","n":1}`, rows[0].body.String)
@@ -356,12 +356,12 @@ func TestALetterIsLeftWhenItsKeyHasLaterRows(t *testing.T) {
 			happens func(table *Table)
 			newer   bool
 		}{
-			"that wait":                        {func(table *Table) { uploads(t, db, table, gadget{ID: "a", N: 2}) }, true},
-			"of a key only":                    {func(table *Table) { changes(t, db, table, "a") }, true},
-			"of another key":                   {func(table *Table) { uploads(t, db, table, gadget{ID: "b"}) }, false},
-			"that were applied":                {func(table *Table) { applyAll(t, db, table, gadget{ID: "a", N: 2}) }, true},
-			"of another key that were applied": {func(table *Table) { applyAll(t, db, table, gadget{ID: "b"}) }, false},
-			"that were refused":                {func(table *Table) { bury(t, db, table, gadget{ID: "a", N: 3}) }, false},
+			"waiting rows of the key":     {func(table *Table) { uploads(t, db, table, gadget{ID: "a", N: 2}) }, true},
+			"key-only rows of the key":    {func(table *Table) { changes(t, db, table, "a") }, true},
+			"rows of another key":         {func(table *Table) { uploads(t, db, table, gadget{ID: "b"}) }, false},
+			"applied rows of the key":     {func(table *Table) { applyAll(t, db, table, gadget{ID: "a", N: 2}) }, true},
+			"applied rows of another key": {func(table *Table) { applyAll(t, db, table, gadget{ID: "b"}) }, false},
+			"refused rows of the key":     {func(table *Table) { bury(t, db, table, gadget{ID: "a", N: 3}) }, false},
 		} {
 			t.Run(name, func(t *testing.T) {
 				table := &Table{Dialect: db.dialect, Queue: strings.ReplaceAll(name, " ", "-")}

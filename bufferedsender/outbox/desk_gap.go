@@ -29,9 +29,9 @@ func (e *entry) front() int {
 	return sort.Search(len(e.rows), func(i int) bool { return e.rows[i].seq >= e.gap.first })
 }
 
-// trim keeps the first and the last rows of a waiting key. Of the others, rows that a later one replaces are deleted,
-// so that a key that changes while it waits does not fill the table; the rest is read again when the key is due. A key
-// that is due keeps the rows before the gap.
+// trim keeps the first and the last rows of a waiting key. Rows between them that a later row replaces are deleted,
+// so that a key that changes while it waits does not fill the table. The others are read again when the key is due. A
+// key that is due keeps the rows before the gap.
 func (d *desk) trim(e *entry) {
 	if e.at == 0 && e.gap.n == 0 {
 		return

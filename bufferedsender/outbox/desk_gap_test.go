@@ -87,7 +87,7 @@ func (b *book) write() {
 		r.op = models.ActionTypeUpload
 	case n == 2:
 		r.op, r.body = models.ActionTypeDelete, nil
-	case n == 3: // of a key alone, perhaps committed late
+	case n == 3: // of a key-only row, perhaps committed late
 		b.spare = append(b.spare, b.last)
 		return
 	}
@@ -235,7 +235,7 @@ func TestTheRowsOfAKeyThatHasFailedAreAllSentWhenItsTurnComes(t *testing.T) {
 		tried := len(to.all())
 		emptied(t, db, table)
 		all := to.all()[tried:]
-		require.Less(t, len(all), 10, "they are folded")
+		require.Less(t, len(all), 10, "the rows of a key are folded")
 		next := 0
 		for _, a := range all {
 			fields := map[string]any{}
@@ -270,7 +270,7 @@ func TestARowThatCommitsWhileAGapIsReadIsReadWithIt(t *testing.T) {
 	take(7)
 	d.refilled(f, []row{merge(5), merge(6), merge(8), merge(9)}, 1, false)
 	f = d.next(everywhere)
-	require.Equal(t, kindRefill, f.step, "7 was not there yet")
+	require.Equal(t, kindRefill, f.step, "row 7 was not visible yet")
 	take(7)
 	d.refilled(f, []row{merge(5), merge(6), merge(7)}, 1, true)
 	require.Equal(t, gap{first: 8, last: 9, n: 1}, e.gap)

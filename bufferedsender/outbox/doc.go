@@ -28,7 +28,7 @@
 //
 //   - [Write] writes the action. The actions of a key are applied in the order of the transactions if each transaction
 //     writes the entity before the row, so that it holds the lock when the row gets its number. In the opposite order
-//     the index can keep the older state for ever.
+//     the index can keep the older state forever.
 //   - [WriteKeys] writes the key only, and [RelayOptions].Loader reads the document when it is sent. The order cannot
 //     go wrong, and a key that changes often is read once.
 //   - [Table.EnsureTrigger], called at each start, makes the database write the keys, whichever program changes the

@@ -103,7 +103,7 @@ func TestARowThatGotTheNumberOfALostOneIsNotDeletedForIt(t *testing.T) {
 		require.Equal(t, 2, left)
 		found, err := newReading(r.table).bodies(t.Context(), db, rows)
 		require.NoError(t, err)
-		require.Equal(t, map[int64][]byte{1: nil, 2: nil}, found, "as if they were not there")
+		require.Equal(t, map[int64][]byte{1: nil, 2: nil}, found, "bodies of other rows are not read")
 	})
 }
 

@@ -48,7 +48,7 @@ func TestManyIdleRelaysPollAsSeldomAsOne(t *testing.T) {
 			require.NoError(t, <-ended)
 		}
 		const polls, renewals = 240, 20 // of a minute
-		t.Logf("%d statements in %d minutes; by themselves %d", n-setUp, minutes, minutes*queues*(polls+renewals))
+		t.Logf("%d statements in %d minutes; without a hub %d", n-setUp, minutes, minutes*queues*(polls+renewals))
 		assert.Less(t, n-setUp, minutes*(2*polls+queues*renewals)*5/4)
 		hubs.Lock()
 		defer hubs.Unlock()
@@ -80,7 +80,7 @@ func TestACallServesAllThatWait(t *testing.T) {
 	})
 }
 
-// One connection that hangs stops the others for two seconds, and not until its time is up.
+// One connection that hangs delays the others by two seconds, not until its own time-out.
 func TestACallThatHangsIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s shared[int]
@@ -207,5 +207,5 @@ func TestATransactionThatIsLeftOpenEnds(t *testing.T) {
 		testkit.Eventually(t, func() bool { return c.PingContext(t.Context()) != nil })
 		return nil
 	})
-	require.Error(t, err, "the server has ended the session")
+	require.Error(t, err, "the server has closed the session")
 }

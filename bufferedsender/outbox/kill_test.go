@@ -140,7 +140,7 @@ func TestARelayThatIsKilledLeavesItsRowsToAnother(t *testing.T) {
 		// kill brings the process to the critical moment and kills it there.
 		kill func(t *testing.T, r *rig, c *child)
 	}{
-		{"before it has sent anything", func(t *testing.T, r *rig, c *child) {
+		{"before its first request", func(t *testing.T, r *rig, c *child) {
 			r.db.inTx(t, func(tx *sql.Tx) error {
 				return errors.Join(r.put(t.Context(), tx, "k", 1), WriteKeys(t.Context(), tx, r.table, "k"))
 			})
@@ -156,7 +156,7 @@ func TestARelayThatIsKilledLeavesItsRowsToAnother(t *testing.T) {
 				if first {
 					c.kill()
 					close(dead)
-					return nil, errors.New("nobody is there")
+					return nil, errors.New("no relay is there")
 				}
 				return next()
 			})
@@ -177,9 +177,9 @@ func TestARelayThatIsKilledLeavesItsRowsToAnother(t *testing.T) {
 			r.oneRow(t, 1)
 			<-dead
 		}},
-		{"in its delete", func(t *testing.T, r *rig, c *child) {
+		{"during its delete", func(t *testing.T, r *rig, c *child) {
 			if r.db.dialect == SQLite {
-				t.Skip("DID NOT RUN: SQLite has no locks on rows; the loop of kills comes there by chance")
+				t.Skip("DID NOT RUN: SQLite has no row locks; the loop of kills reaches this moment by chance")
 			}
 			locked := make(chan struct{})
 			r.intercept(func(_ *http.Request, _ []entity, next func() (*http.Response, error)) (*http.Response, error) {

@@ -80,10 +80,10 @@ func TestARangeThatIsTakenAgainBeforeItsLeaseHasEndedHereIsAnotherLease(t *testi
 	require.Len(t, l.flights.next[kindOffer], 1)
 	l.ticked(map[int]int64{0: 3})
 	require.NotSame(t, old, l.holds.parts[0].lease)
-	require.Negative(t, old.until(), "its actions are no longer sent")
+	require.Negative(t, old.until(), "actions of the old lease are no longer sent")
 	require.True(t, old.GoesBack())
 	require.True(t, l.holds.withdraw)
-	require.Empty(t, l.desk.entries, "others may have sent its rows, and newer ones")
+	require.Empty(t, l.desk.entries, "another relay may have sent these rows, and newer ones")
 	require.Empty(t, l.flights.cut(kindOffer, 1))
 }
 
@@ -144,7 +144,7 @@ func TestALoaderThatFailsDoesNotHoldARangeThatIsToBeGivenAway(t *testing.T) {
 	l.settle()
 	l.draining(t)
 	l.guardLeases(time.Now())
-	require.Len(t, l.holds.gifts, ranges, "another relay may have one that works")
+	require.Len(t, l.holds.gifts, ranges, "another relay may have a Loader that works")
 	require.Empty(t, l.desk.entries)
 }
 
@@ -182,7 +182,7 @@ func TestWhatIsAcceptedWhileARangeIsBeingGivenAwayIsWithdrawn(t *testing.T) {
 	l.draining(t)
 	l.holds.withdraw = false // it has run
 	l.settle()
-	require.True(t, l.holds.withdraw, "once more")
+	require.True(t, l.holds.withdraw, "the sender withdraws again")
 	l.flights.next[kindOffer] = append(l.flights.next[kindOffer], second)
 	l.begin(kindOffer, time.Now())
 	require.False(t, l.jobs[kindOffer].busy, "nothing more is offered")
@@ -193,8 +193,8 @@ func TestWhatIsAcceptedWhileARangeIsBeingGivenAwayIsWithdrawn(t *testing.T) {
 	require.Len(t, l.desk.settling.done, 1)
 }
 
-// A row's cut request may be applied after the one that was answered. If another relay had the range by then, it
-// would send newer rows before that.
+// The interrupted request of a row may be applied after the request that was answered. If another relay had the range
+// by then, it would send newer rows before the interrupted request is applied.
 func TestARangeIsGivenAwayWhenARequestOfItThatWasCutCanHaveNoEffectAnyMore(t *testing.T) {
 	for outcome, waits := range map[models.Outcome]bool{{Status: 200}: false, {Status: 200, Cut: true}: true, {Status: 200, Unknown: true}: true} {
 		to := &accepting{unknownWait: 2 * time.Second}

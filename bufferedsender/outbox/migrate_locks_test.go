@@ -57,7 +57,7 @@ func TestMigrateThatGetsNoLockSaysSoAndChangesNothing(t *testing.T) {
 	}{
 		"a writer":                    {`DROP INDEX azsearch_outbox_later`, nil, func(*Table) string { return `INSERT INTO azsearch_outbox (queue, key) VALUES ('q', 'a')` }, ""}, // two seconds
 		"a writer, before partitions": {`SELECT 1`, rotating, func(*Table) string { return `INSERT INTO azsearch_outbox (queue, key) VALUES ('q', 'a')` }, "&lock_timeout=50ms"},
-		"another that migrates":       {`DROP INDEX azsearch_outbox_later`, nil, func(*Table) string { return alone(t) }, "&lock_timeout=50ms"},
+		"another migrating process":   {`DROP INDEX azsearch_outbox_later`, nil, func(*Table) string { return alone(t) }, "&lock_timeout=50ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := newPostgres(t)

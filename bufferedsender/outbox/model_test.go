@@ -535,8 +535,8 @@ var kept = map[string]string{
 	"azsearch_outbox_dead": "queue, seq, class, key, op, body, written, attempts, status, reason, message, died, newer",
 }
 
-// goBack has the database lose what is written in some seconds, in which all relays run, and is written to at once
-// afterwards. A relay that ends before it knows takes with it which keys it had confirmed, so all go on meanwhile.
+// goBack makes the database lose the writes of some seconds. All relays run meanwhile, and writes resume at once. A
+// relay that ended before it detected this would lose the list of keys that it had confirmed, so all relays continue.
 func (s *schedule) goBack() error {
 	s.jobs.Wait()
 	ctx := context.Background()
@@ -716,7 +716,7 @@ func TestEveryCommittedChangeArrivesInRandomSchedules(t *testing.T) {
 	t.Logf("%d schedules held %v", n, held)
 	for _, what := range modelHolds {
 		if n >= 1000 && held[what] == 0 {
-			t.Errorf("no schedule has held a %s: the model tests nothing of it", what)
+			t.Errorf("no schedule contained a %s, so the model does not test it", what)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// After a switch of DNS new connections lead to another server, and those that are open to the old one, which still
+// After a switch of DNS new connections lead to another server. Existing ones still lead to the old server, which
 // answers.
 func TestARelayFollowsANameThatMovesToAnotherServer(t *testing.T) {
 	testkit.Long(t)

@@ -314,12 +314,12 @@ func TestALeaseThatDoesNotOutlastItsMarginIsRefused(t *testing.T) {
 		timeout, unknown, lease time.Duration
 		ok                      bool
 	}{
-		"no longer than a margin":              {time.Minute, -1, 5 * time.Second, false},
-		"a second longer":                      {time.Minute, -1, 6 * time.Second, false},
-		"two, whatever the request timeout":    {time.Minute, -1, 7 * time.Second, true},
-		"a margin of UnknownWait and a second": {time.Second, 20 * time.Second, 22 * time.Second, false},
-		"and two more":                         {time.Second, 20 * time.Second, 23 * time.Second, true},
-		"nothing is said":                      {time.Minute, 5 * time.Second, 0, true},
+		"a lease as long as a margin":                            {time.Minute, -1, 5 * time.Second, false},
+		"a margin and a second":                                  {time.Minute, -1, 6 * time.Second, false},
+		"a margin and two seconds, whatever the request timeout": {time.Minute, -1, 7 * time.Second, true},
+		"a margin of UnknownWait and a second":                   {time.Second, 20 * time.Second, 22 * time.Second, false},
+		"a margin of UnknownWait and three seconds":              {time.Second, 20 * time.Second, 23 * time.Second, true},
+		"no Lease is set":                                        {time.Minute, 5 * time.Second, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			to := newScripted()
@@ -378,7 +378,7 @@ func TestRunTwiceAtOnceIsRefusedAndOneAfterTheOtherIsNot(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		table, to := &Table{Dialect: db.dialect, Queue: "q"}, newScripted()
 		r := tryRelay(t, db, table, to, RelayOptions{})
-		testkit.Eventually(t, func() bool { return r.Ready() == nil }, "it is ready")
+		testkit.Eventually(t, func() bool { return r.Ready() == nil }, "the relay is ready")
 		require.ErrorIs(t, r.Run(t.Context()), ErrRunning)
 		require.EqualValues(t, ranges, r.Stats().Ranges)
 		require.NoError(t, r.end())
@@ -419,7 +419,7 @@ func TestASenderThatIsClosedEndsTheRelayAndTheRowsStay(t *testing.T) {
 				ended := make(chan error)
 				go func() { ended <- relay.Run(context.Background()) }()
 				if name != "before" {
-					testkit.Eventually(t, func() bool { return len(to.all()) == 2 }, "they are on their way")
+					testkit.Eventually(t, func() bool { return len(to.all()) == 2 }, "both rows are in requests")
 					to.set(func() { to.info.Closed = true })
 					to.release()
 				}
@@ -436,19 +436,19 @@ func TestARelayThatEndsGivesItsKeysToAnotherAtOnce(t *testing.T) {
 		first.holds = true
 		slow := RelayOptions{Lease: time.Minute, renew: 300 * time.Millisecond}
 		a := tryRelay(t, db, table, first, slow)
-		testkit.Eventually(t, func() bool { return a.Stats().Ranges == ranges }, "it holds all")
+		testkit.Eventually(t, func() bool { return a.Stats().Ranges == ranges }, "one relay holds all ranges")
 		b := tryRelay(t, db, table, second, slow)
-		testkit.Eventually(t, func() bool { return a.Stats().Ranges == ranges/2 && b.Stats().Ranges == ranges/2 }, "they share")
+		testkit.Eventually(t, func() bool { return a.Stats().Ranges == ranges/2 && b.Stats().Ranges == ranges/2 }, "both relays share the ranges")
 		var docs []gadget
 		for i := range 40 {
 			docs = append(docs, gadget{ID: fmt.Sprint("k", i)})
 		}
 		uploads(t, db, table, docs...)
-		testkit.Eventually(t, func() bool { return len(first.all())+len(second.all()) == len(docs) }, "all are on their way")
+		testkit.Eventually(t, func() bool { return len(first.all())+len(second.all()) == len(docs) }, "all rows are in requests")
 		began := time.Now()
 		require.NoError(t, a.end())
 		emptied(t, db, table)
-		require.Less(t, time.Since(began), 3*time.Second, "the next renewal, and not the lease of a minute")
+		require.Less(t, time.Since(began), 3*time.Second, "the leases end with the next renewal, not after a minute")
 		require.Len(t, second.all(), len(docs))
 		require.EqualValues(t, ranges, b.Stats().Ranges)
 		require.Zero(t, a.Stats().LeasesLost+b.Stats().LeasesLost)
@@ -527,11 +527,11 @@ func TestBodiesThatAreReadAgainAfterABackOffAreBounded(t *testing.T) {
 			}
 			return err
 		})
-		testkit.Eventually(t, func() bool { return len(to.all()) >= 100 }, "all have failed, and wait")
-		require.Len(t, to.all(), 100, "all have failed, and wait")
+		testkit.Eventually(t, func() bool { return len(to.all()) >= 100 }, "all rows have failed and wait")
+		require.Len(t, to.all(), 100, "all rows have failed and wait")
 		to.set(func() { to.holds, to.most = true, 0 })
 		passes(3 * time.Second)
-		to.set(func() { require.LessOrEqual(t, to.most, int64(most+body+1000), "bodies on their way") })
+		to.set(func() { require.LessOrEqual(t, to.most, int64(most+body+1000), "bytes of bodies in flight") })
 		to.set(func() { to.answer = func(models.RawAction) models.Outcome { return models.Outcome{} } })
 		to.release()
 		emptied(t, db, table)

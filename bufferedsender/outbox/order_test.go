@@ -46,7 +46,7 @@ func TestAKeyKeepsItsOrderWhateverTheClassesOfItsRowsAre(t *testing.T) {
 				changes := r.service.Changes("entities")
 				behind := slices.IndexFunc(changes, func(c searchtest.Change) bool { return strings.HasPrefix(c.Key, "behind") })
 				for _, c := range changes[behind:] {
-					require.Contains(t, c.Key, "behind", "less urgent rows go last")
+					require.Contains(t, c.Key, "behind", "rows of less urgent classes come last")
 				}
 			})
 		})
@@ -73,12 +73,12 @@ func TestOneGroupOfAKeyIsUnderWayAtATime(t *testing.T) {
 	first := d.next(everywhere)
 	require.Equal(t, int64(1), first.seq)
 	d.take([]row{upload(2), upload(3)}, &parts, [classes]int64{})
-	require.Nil(t, d.next(everywhere), "the first one is under way")
+	require.Nil(t, d.next(everywhere), "the first row is in a request")
 	d.end(first, relay.Failed, models.Outcome{}, now)
 	require.Nil(t, d.next(everywhere), "the key waits")
 	d.wake(now.Add(time.Minute))
 	again := d.next(everywhere)
-	require.Len(t, again.rows, 3, "later rows are folded in")
+	require.Len(t, again.rows, 3, "later rows of the key are folded in")
 	require.Equal(t, kindFetch, again.step)
 	d.fetched(again, map[int64][]byte{3: []byte(`{"id":"k"}`)})
 	again = d.next(everywhere)

@@ -22,7 +22,7 @@ func TestAReadGoesOnFromTheLastLookAndBackToWhatHasEnded(t *testing.T) {
 	require.Zero(t, was.after)
 	open := map[string]int64{"a": 5}
 	due := p.done(&answer{last: numbers(9), more: true, rows: make([]row, 9)}, &progress{floor: floor{last: 30, open: open}}, true, now, polls)
-	require.Equal(t, now, due, "there is more")
+	require.Equal(t, now, due, "more rows are waiting")
 	was = p.begin(now, time.Hour)
 	require.Equal(t, numbers(9), was.after)
 	require.False(t, was.back(30))
@@ -47,11 +47,11 @@ func TestAFloorKnowsWhatATransactionMayHold(t *testing.T) {
 	}
 	require.EqualValues(t, 10, look(20, map[string]bool{"long": false, "a": false}))
 	require.EqualValues(t, 10, f.at())
-	require.EqualValues(t, 10, look(30, map[string]bool{"long": false, "b": false}), "a has ended")
+	require.EqualValues(t, 10, look(30, map[string]bool{"long": false, "b": false}), "transaction a has ended")
 	require.EqualValues(t, 20, f.open["b"])
 	require.EqualValues(t, 20, look(40, map[string]bool{"long": false}), "b has")
 	require.EqualValues(t, 40, look(50, map[string]bool{"long": false}))
-	require.EqualValues(t, 10, look(60, map[string]bool{"prepared": true, "c": false}), "a prepared transaction may be long")
+	require.EqualValues(t, 10, look(60, map[string]bool{"prepared": true, "c": false}), "a prepared transaction may last long")
 	require.EqualValues(t, 10, f.at())
 	require.EqualValues(t, 50, f.open["c"])
 	require.EqualValues(t, 10, look(70, nil))
@@ -61,7 +61,7 @@ func TestAFloorKnowsWhatATransactionMayHold(t *testing.T) {
 func TestAFullPassKnowsWhatItShouldNotFind(t *testing.T) {
 	now := time.Now()
 	p := progress{most: 10, fullAt: now.Add(time.Minute), after: numbers(7), seen: numbers(7), floor: floor{last: 7}}
-	require.Equal(t, now.Add(time.Minute), p.done(&answer{last: numbers(7)}, &progress{floor: floor{last: 7}}, false, now, &RelayOptions{Poll: time.Hour}), "it is not late")
+	require.Equal(t, now.Add(time.Minute), p.done(&answer{last: numbers(7)}, &progress{floor: floor{last: 7}}, false, now, &RelayOptions{Poll: time.Hour}), "the row is not late")
 	now = now.Add(time.Minute)
 	was := p.begin(now, time.Minute)
 	require.Zero(t, was.after)
@@ -69,9 +69,9 @@ func TestAFullPassKnowsWhatItShouldNotFind(t *testing.T) {
 	p.done(&answer{last: numbers(3), more: true, rows: make([]row, 3)}, &progress{floor: floor{last: 7}}, false, now, polls)
 	was = p.begin(now, time.Minute)
 	require.Equal(t, numbers(3), was.after)
-	require.EqualValues(t, 7, was.known[0], "it goes on")
+	require.EqualValues(t, 7, was.known[0], "the check of the known numbers continues")
 	p.done(&answer{last: numbers(7)}, &progress{floor: floor{last: 7}}, false, now, polls)
-	require.Zero(t, p.begin(now, time.Minute).known, "it has ended")
+	require.Zero(t, p.begin(now, time.Minute).known, "the check has ended")
 }
 
 func TestANewRangeIsReadFromTheBeginningAlsoIfItComesDuringARead(t *testing.T) {
@@ -79,12 +79,12 @@ func TestANewRangeIsReadFromTheBeginningAlsoIfItComesDuringARead(t *testing.T) {
 	p := progress{most: 10, fullAt: now.Add(time.Hour), after: numbers(7), seen: numbers(7), dry: true}
 	p.begin(now, time.Hour)
 	p.restart = true
-	require.Equal(t, now, p.done(&answer{last: numbers(9)}, &progress{floor: floor{last: 9}}, true, now, polls), "at once")
+	require.Equal(t, now, p.done(&answer{last: numbers(9)}, &progress{floor: floor{last: 9}}, true, now, polls), "the next read is due at once")
 	require.False(t, p.dry)
 	was := p.begin(now, time.Hour)
 	require.Zero(t, was.after)
 	require.Zero(t, was.seen)
-	require.Zero(t, was.known, "all of its rows are new")
+	require.Zero(t, was.known, "all rows of the transaction are new")
 }
 
 func TestOneWhoIsWokenDuringAReadReadsAgain(t *testing.T) {

@@ -29,7 +29,7 @@ func TestTheRightsThatAreDocumentedAreEnough(t *testing.T) {
 	tombs, err := table.Tombstones(t.Context(), db, "a")
 	require.NoError(t, err)
 	require.Len(t, tombs, 1)
-	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "nothing is wrong")
+	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "the relay is ready")
 }
 
 // Triggers do not fire for these writes, so only the settings reveal them.
@@ -44,7 +44,7 @@ func TestARelayNamesWritesThatLeaveNoRows(t *testing.T) {
 		return said
 	}
 	db.exec(t, `ALTER ROLE `+role+` SET session_replication_role = replica`)
-	require.Empty(t, says(), "there is no trigger")
+	require.Empty(t, says(), "the table has no trigger")
 	require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, "app", "id"))
 	name := table.triggerName("app", "id") + "_row"
 	require.Equal(t, "session_replication_role is replica for the role "+role+": their writes leave no rows; remove the setting, or run ALTER TABLE app ENABLE ALWAYS TRIGGER "+name, says())
@@ -54,7 +54,7 @@ func TestARelayNamesWritesThatLeaveNoRows(t *testing.T) {
 	defer db.exec(t, `ALTER SUBSCRIPTION copies SET (slot_name = NONE)`, `DROP SUBSCRIPTION copies`)
 	log := new(lockedBuffer)
 	tryRelay(t, relay, table, newScripted(), RelayOptions{Logger: logTo(log)})
-	testkit.Eventually(t, func() bool { return strings.Contains(log.String(), "session_replication_role is replica") }, "it is logged")
+	testkit.Eventually(t, func() bool { return strings.Contains(log.String(), "session_replication_role is replica") }, "the setting is logged")
 	db.exec(t, `ALTER TABLE app ENABLE ALWAYS TRIGGER `+name)
 	require.Empty(t, says())
 }

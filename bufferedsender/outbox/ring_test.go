@@ -63,7 +63,7 @@ func (r *rig) fill(t testing.TB, part int, kept ...string) {
 
 func TestPartitionsAreOfferedToPostgreSQLAlone(t *testing.T) {
 	for text, try := range map[string]func() error{
-		"sqlite has no partitions": func() error { _, err := Schema(SQLite, rotating); return err },
+		"SQLite has no partitions": func() error { _, err := Schema(SQLite, rotating); return err },
 		"whole seconds": func() error {
 			_, err := Schema(PostgreSQL, &SchemaOptions{Rotate: 10*time.Second + 1})
 			return err
@@ -81,7 +81,7 @@ func TestTheSchemaOfPartitionsIsWhatMigrateMakes(t *testing.T) {
 	db := newRotating(t)
 	require.NoError(t, Check(t.Context(), db, PostgreSQL, rotating))
 	require.NoError(t, Check(t.Context(), db, PostgreSQL, nil))
-	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, nil), "without the option they stay")
+	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, nil), "without the option the partitions stay")
 	tx, err := db.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	require.NoError(t, WriteKeys(t.Context(), tx, &Table{Dialect: PostgreSQL, Queue: "q"}, "k"))
@@ -170,8 +170,8 @@ func TestAPartitionIsEmptiedThoughASnapshotIsOpen(t *testing.T) {
 	require.NoError(t, r.emptied(t))
 	sizes := r.db.sizes(t)
 	assert.Zero(t, sizes[1])
-	assert.NotZero(t, sizes[2], "it has a row")
-	assert.NotZero(t, sizes[3], "it is written to")
+	assert.NotZero(t, sizes[2], "the partition has a row")
+	assert.NotZero(t, sizes[3], "the partition is written to")
 	var left int
 	require.NoError(t, sqlkit.One(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'k77'`))
 	require.Equal(t, 1, left)
@@ -390,7 +390,7 @@ func TestWhatLargeDocumentsLeaveBehindGoesAway(t *testing.T) {
 	r.db.exec(t, `INSERT INTO azsearch_outbox (queue, key, op, body) SELECT 'other', 'k' || n, 'upload', (SELECT string_agg(md5(n::text || m::text), '') FROM generate_series(1, 1000) m) FROM generate_series(1, 500) n`,
 		`DELETE FROM azsearch_outbox`)
 	r.db.turned(t, 3)
-	require.Less(t, r.db.sizes(t)[1], int64(ringRest), "they are stored elsewhere")
+	require.Less(t, r.db.sizes(t)[1], int64(ringRest), "the rows are stored in another partition")
 	require.NoError(t, r.emptied(t))
 	require.Zero(t, r.db.sizes(t)[1])
 }

@@ -20,7 +20,7 @@ import (
 
 const someKeys = 20
 
-// rises looks, and raises a floor.
+// rises looks for new rows, and raises a floor.
 func (q *reading) rises(ctx context.Context, db *sql.DB, f *floor, read int64) (from int64, news bool, err error) {
 	seen, err := q.look(ctx, db, look{})
 	if err != nil {
@@ -29,7 +29,7 @@ func (q *reading) rises(ctx context.Context, db *sql.DB, f *floor, read int64) (
 	return f.rise(ctx, db, q, seen, read)
 }
 
-// Two statements by a pooler may be answered by two servers.
+// The pooler may send two statements to two servers.
 func TestAFloorWaitsForNoTransactionsOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	db := newPostgres(t)
@@ -44,7 +44,7 @@ func TestAFloorWaitsForNoTransactionsOfAnotherServer(t *testing.T) {
 	require.Len(t, f.open, 1)
 }
 
-// This includes a server that has answered a tick first, before any read.
+// This includes a server that answered a tick before any read.
 func TestASequenceThatIsBehindIsNamedByARelayThatRuns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, newPostgres(t))
@@ -63,7 +63,7 @@ func TestASequenceThatIsBehindIsNamedByARelayThatRuns(t *testing.T) {
 	f.another = ""
 	_, _, err = q.rises(t.Context(), r.db.DB, &f, 2000)
 	require.NoError(t, err)
-	require.NotEmpty(t, f.another, "the sequence has given 2000 before")
+	require.NotEmpty(t, f.another, "the sequence has passed 2000")
 }
 
 // A role that only sends rows cannot write them, so it cannot schedule keys to be read again. The log says so, and
@@ -251,7 +251,7 @@ func TestARoleThatMaySendRowsMayRecognizeTheServer(t *testing.T) {
 	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, nil))
 	require.NoError(t, Check(t.Context(), app, PostgreSQL, nil))
 	role, watcher := db.as(t, `GRANT SELECT ON ALL TABLES IN SCHEMA public`, `GRANT SELECT ON SEQUENCE azsearch_outbox_seq`)
-	require.NoError(t, Check(t.Context(), watcher, PostgreSQL, nil), "it sends nothing")
+	require.NoError(t, Check(t.Context(), watcher, PostgreSQL, nil), "the caller sends nothing")
 	db.exec(t, `GRANT UPDATE ON azsearch_outbox_lease TO `+role)
 	err := Check(t.Context(), watcher, PostgreSQL, nil)
 	require.ErrorIs(t, err, ErrSchema)

@@ -127,7 +127,7 @@ func (f *forgetful) freeze(t *testing.T) {
 	}
 }
 
-// crash ends the server without a checkpoint and restarts it. The relay returns with its line.
+// crash ends the server without a checkpoint and restarts it. The relay can use its connection again.
 func (f *forgetful) crash(t *testing.T) {
 	t.Helper()
 	f.line.cut.Store(true)
@@ -281,7 +281,7 @@ func TestALostConnectionOnlyHasTheRelayAskAgain(t *testing.T) {
 	var pid int
 	require.NoError(t, sqlkit.One(t.Context(), f.db, &pid, `SELECT min(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`))
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	testkit.Eventually(t, func() bool { return strings.Contains(f.log.String(), "server changed") }, "it has recovered")
+	testkit.Eventually(t, func() bool { return strings.Contains(f.log.String(), "server changed") }, "the change of the server is logged")
 	f.db.DB = openPool(t, PostgreSQL, f.db.url)
 	f.writes(t, someKeys, 3, true)
 	f.indexHas(t, someKeys, 3)
@@ -323,5 +323,5 @@ func TestACopyHasAnIdentityOfItsOwn(t *testing.T) {
 	require.Equal(t, nonce(first), nonce(again))
 	server.CrashImmediate(t)
 	server.Restart(t)
-	require.NotEqual(t, nonce(first), nonce(of(openPool(t, PostgreSQL, from))), "it was emptied, and filled")
+	require.NotEqual(t, nonce(first), nonce(of(openPool(t, PostgreSQL, from))), "the table was emptied and filled again")
 }

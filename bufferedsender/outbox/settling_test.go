@@ -39,7 +39,7 @@ func TestADeletionReliesOnTheLeasesOfItsRows(t *testing.T) {
 	h := holding(4)
 	s := settling{done: []row{{part: 1}}, dead: []letter{{row: row{part: 2}}}, tried: []row{{part: 3}, {part: 60}}}
 	f := s.begin(h, time.Now())
-	require.Equal(t, []any{int64(1), int64(2), int64(3)}, f.parts, "and that on range 60 has ended")
+	require.Equal(t, []any{int64(1), int64(2), int64(3)}, f.parts, "ranges 1 to 3; the lease of range 60 has ended")
 	require.Equal(t, []any{int64(1), int64(1), int64(1)}, f.epochs)
 }
 

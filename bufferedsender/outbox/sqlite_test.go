@@ -95,8 +95,8 @@ func TestAnIdleRelayAsksTheDatabaseSeldom(t *testing.T) {
 		wake bool
 		most int // in ten minutes
 	}{
-		"with Wake the renewals of the leases, one read each 15 s, and full passes": {true, 250},
-		"without Wake one each Poll, those that renew the leases, and full passes":  {false, 2400 + 200 + 5},
+		"with Wake: renewals of leases, one read in 15 s, and full passes":         {true, 250},
+		"without Wake: one read in each Poll, renewals of leases, and full passes": {false, 2400 + 200 + 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, db database) {
@@ -122,7 +122,7 @@ func TestAnIdleRelayAsksTheDatabaseSeldom(t *testing.T) {
 				was, _ := notes.since(0)
 				passes(10 * time.Minute)
 				n, setUp := notes.since(was)
-				t.Logf("%d statements in ten minutes, and %d that set a connection up", n-setUp, setUp)
+				t.Logf("%d statements in ten minutes, and %d that set up connections", n-setUp, setUp)
 				require.LessOrEqual(t, n-setUp, row.most)
 			})
 		})
@@ -156,7 +156,7 @@ func TestAWakeThatIsClosedDoesNotKeepTheRelayBusy(t *testing.T) {
 	wake := make(chan struct{})
 	table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
 	r := tryRelay(t, pool, table, to, RelayOptions{Wake: wake})
-	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "it is ready")
+	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "the relay is ready")
 	close(wake)
 	was, _ := notes.since(0)
 	began := time.Now()
@@ -206,7 +206,7 @@ func TestTwoProcessesShareAFile(t *testing.T) {
 	for key, text := range docs {
 		require.Contains(t, string(text), `"n":4`+key[len(key)-1:], key)
 	}
-	testkit.Eventually(t, func() bool { return relays[0].Stats().Ranges == ranges/2 && relays[1].Stats().Ranges == ranges/2 }, "both have a share")
+	testkit.Eventually(t, func() bool { return relays[0].Stats().Ranges == ranges/2 && relays[1].Stats().Ranges == ranges/2 }, "both relays share the ranges")
 	require.Zero(t, relays[0].Stats().Late+relays[1].Stats().Late+relays[0].Stats().LeasesLost+relays[1].Stats().LeasesLost)
 }
 
@@ -216,9 +216,9 @@ func TestAWriterThatHoldsTheLockForASecondCostsNothing(t *testing.T) {
 	log := &guarded{}
 	pool := database{openPool(t, SQLite, db.url), SQLite, db.url}
 	r := tryRelay(t, pool, table, to, RelayOptions{Logger: logTo(log), renew: 3 * time.Second, Lease: 20 * time.Second})
-	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "it is ready")
+	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "the relay is ready")
 	uploads(t, db, table, gadget{ID: "a"}, gadget{ID: "b"})
-	testkit.Eventually(t, func() bool { return len(to.all()) == 2 }, "they were sent")
+	testkit.Eventually(t, func() bool { return len(to.all()) == 2 }, "both rows were sent")
 	tx, err := db.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	require.NoError(t, Write(t.Context(), tx, table, models.UploadAction(gadget{ID: "c"})))
@@ -290,7 +290,7 @@ func TestARelayHoldsNoSnapshotWhileItLoadsAndSends(t *testing.T) {
 	testkit.Eventually(t, func() bool { return !inTheWay(t, other) }, "nothing blocks a checkpoint during a load")
 	close(goOn)
 	to.room <- struct{}{}
-	testkit.Eventually(t, func() bool { return len(to.all()) == 1 && !inTheWay(t, other) }, "nor while it sends")
+	testkit.Eventually(t, func() bool { return len(to.all()) == 1 && !inTheWay(t, other) }, "nothing blocks a checkpoint while the relay sends")
 	close(to.room)
 	emptied(t, db, table)
 }
@@ -488,7 +488,7 @@ func TestAProcessThatIsKilledLosesNothingCommittedAndSendsNothingRolledBack(t *t
 	for _, c := range service.Changes("gadgets") {
 		var doc gadget
 		require.NoError(t, json.Unmarshal(c.Document, &doc))
-		require.Less(t, doc.N, 1_000_000, "it was rolled back")
+		require.Less(t, doc.N, 1_000_000, "this version was rolled back")
 	}
 	require.Empty(t, lettersOf(t, db, table))
 }

@@ -29,7 +29,7 @@ func TestPauseHoldsWhatIsNotInHandUntilResume(t *testing.T) {
 		passes(time.Second)
 		require.Equal(t, []string{"in-hand"}, to.keys())
 		require.NoError(t, table.Pause(ctx, db))
-		require.NoError(t, table.Pause(ctx, db), "twice is once")
+		require.NoError(t, table.Pause(ctx, db), "a key given twice counts once")
 		passes(1100 * time.Millisecond) // within a renewal
 		uploads(t, db, table, gadget{ID: "late"})
 		to.release()
@@ -178,7 +178,7 @@ func TestBackfillIsBehindLiveRows(t *testing.T) {
 		require.Less(t, len(sent), 120)
 		require.Contains(t, sent, "live1")
 		require.Contains(t, sent, "live2")
-		require.Contains(t, sent, "old1100", "its older row comes with it")
+		require.Contains(t, sent, "old1100", "the older row of the key is sent too")
 		to.release()
 		emptied(t, db, table)
 	})
@@ -233,7 +233,7 @@ func TestLagSaysHowFarBehindAQueueIs(t *testing.T) {
 		table := &Table{Dialect: db.dialect, Queue: "q"}
 		lag, err := table.Lag(ctx, db)
 		require.NoError(t, err)
-		require.Less(t, lag.OldestTransaction, 10*time.Second, "this one")
+		require.Less(t, lag.OldestTransaction, 10*time.Second, "the oldest transaction is the call's own")
 		lag.OldestTransaction = 0
 		require.Equal(t, Lag{Buckets: map[int]BucketLag{}}, lag)
 		uploads(t, db, table, gadget{ID: "a"}, gadget{ID: "a"}, gadget{ID: "b"})
@@ -307,7 +307,7 @@ func TestLagSeesTheOldestTransaction(t *testing.T) {
 	testkit.Eventually(t, func() bool {
 		lag, err := table.Lag(context.Background(), db)
 		return err == nil && lag.OldestTransaction > 300*time.Millisecond && lag.OldestTransaction < time.Since(began)+time.Minute
-	}, "it grows with the transaction")
+	}, "the age grows with the transaction")
 }
 
 // Transactions in another database do not delay the clean-up of this one.

@@ -65,7 +65,7 @@ func TestARowThatCommitsAfterLaterOnesIsSent(t *testing.T) {
 	_, is := r.indexed(t, "fast")
 	require.True(t, is)
 	require.NoError(t, slow.Commit())
-	require.Empty(t, naive.read(t, r), "the naive reader skips the row for ever")
+	require.Empty(t, naive.read(t, r), "the naive reader skips the row forever")
 	r.empty(t)
 	r.same(t)
 	require.Zero(t, relay.Stats().Late, "an ordinary read found the row")
@@ -113,9 +113,9 @@ func TestATransactionThatStaysOpenDelaysNobodyElse(t *testing.T) {
 	for _, of := range []struct {
 		name, statement string
 	}{
-		{"and has only read", `SELECT count(*) FROM entity`},
-		{"and has written something else", `CREATE TABLE elsewhere (n int)`},
-		{"and has written to the outbox", `INSERT INTO azsearch_outbox (queue, key) VALUES ('entities', 'never')`},
+		{"a transaction that has only read", `SELECT count(*) FROM entity`},
+		{"a transaction that has written to another table", `CREATE TABLE elsewhere (n int)`},
+		{"a transaction that has written to the outbox", `INSERT INTO azsearch_outbox (queue, key) VALUES ('entities', 'never')`},
 	} {
 		t.Run(of.name, func(t *testing.T) {
 			r := newRig(t, newPostgres(t))
@@ -317,7 +317,7 @@ func TestARowBeforeItsEntityGetsTheOrderWrong(t *testing.T) {
 			require.NoError(t, sqlkit.One(ctx, r.db, &inTable, `SELECT v FROM entity WHERE id = 'k'`))
 			got, _ := r.indexed(t, "k")
 			if way.wrong {
-				require.NotEqual(t, inTable, got.V, "the trap is gone: then the documentation can say so")
+				require.NotEqual(t, inTable, got.V, "the trap no longer exists: remove it from the documentation")
 				return
 			}
 			require.Equal(t, inTable, got.V)
@@ -406,7 +406,7 @@ func TestBackendsThatAreTerminatedInTheMiddleOfARequestLoseNothing(t *testing.T)
 	r.empty(t)
 	r.same(t)
 	testkit.Eventually(t, func() bool { return relay.Ready() == nil })
-	require.Zero(t, relay.Stats().LeasesLost, "a lease is a row, and no connection")
+	require.Zero(t, relay.Stats().LeasesLost, "a lease is a row, not a connection")
 }
 
 // After a failover a pool may keep connections to a server that has become read-only.
@@ -478,7 +478,7 @@ func TestTransactionsOfTheCallerThatFailLeaveNothing(t *testing.T) {
 	}
 	all.Wait()
 	t.Logf("%d committed, %d failed", done.Load(), failed.Load())
-	require.Positive(t, failed.Load(), "no transaction has failed: the test tests nothing")
+	require.Positive(t, failed.Load(), "no transaction has failed, so the test proves nothing")
 	r.empty(t)
 	r.same(t)
 	require.Empty(t, r.goesBack())

@@ -224,7 +224,7 @@ func TestALockIsWaitedForTwoSecondsUnlessTheSessionSaysOtherwise(t *testing.T) {
 		}
 		got, err := sqlkit.Texts(t.Context(), tx, `SHOW lock_timeout`)
 		require.NoError(t, err)
-		require.Equal(t, []string{want}, got, "it is the migration's own")
+		require.Equal(t, []string{want}, got, "the migration has its own lock_timeout")
 		require.NoError(t, tx.Commit())
 		require.NoError(t, table.DropTrigger(t.Context(), one.DB, "app", "id"))
 	}

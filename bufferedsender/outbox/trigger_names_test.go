@@ -60,7 +60,7 @@ func TestTriggersAreForNamesInQuotes(t *testing.T) {
 				ensure()
 				were := triggersIn(t, db)
 				ensure()
-				require.Equal(t, were, triggersIn(t, db), "the second call does nothing")
+				require.Equal(t, were, triggersIn(t, db), "the second call changes nothing")
 				db.exec(t, `INSERT INTO `+c.table+` VALUES (1, 'a')`)
 				assert.Equal(t, []string{"a"}, keysIn(t, db), "insert")
 				db.exec(t, `UPDATE `+c.table+` SET `+c.column+` = 'b'`)
@@ -70,7 +70,7 @@ func TestTriggersAreForNamesInQuotes(t *testing.T) {
 				} else {
 					db.exec(t, `DELETE FROM `+c.table)
 				}
-				assert.Equal(t, []string{"b"}, keysIn(t, db), "all rows")
+				assert.Equal(t, []string{"b"}, keysIn(t, db), "removing all rows leaves only the row of b")
 				require.NoError(t, to.DropTrigger(t.Context(), db.DB, c.table, c.column))
 				assert.Empty(t, triggersIn(t, db))
 				err := to.EnsureTrigger(t.Context(), db.DB, c.table, `"no ""such"" one's"`)
@@ -100,7 +100,7 @@ func TestTheCaseOfNamesInQuotesIsAsInTheDatabase(t *testing.T) {
 	for _, c := range [][2]string{{"hotel", "id"}, {`"hotel"`, "ID"}, {"Hotel", `"id"`}, {"hotel", `"Id"`}, {`"Hotel"`, "id"}} {
 		require.NoError(t, to.EnsureTrigger(t.Context(), db.DB, c[0], c[1]))
 	}
-	assert.Len(t, triggersIn(t, db), 6, "two for each of three columns")
+	assert.Len(t, triggersIn(t, db), 6, "two triggers for each of three columns")
 	db.exec(t, `INSERT INTO hotel VALUES ('a', 'b')`, `INSERT INTO "Hotel" VALUES ('c')`)
 	rows, err := sqlkit.Texts(t.Context(), db, `SELECT key FROM azsearch_outbox ORDER BY key`)
 	require.NoError(t, err)

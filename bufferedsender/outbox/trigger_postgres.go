@@ -30,7 +30,7 @@ import (
 // no lock on the table, must not stop the writers for two more seconds.
 //
 // The trigger is FOR EACH ROW: most statements change one row, and the transition tables of a trigger for each
-// statement would cost as much again as the row. Its function names the outbox with its present schema, because other
+// statement would double the cost of the row. Its function names the outbox with its present schema, because other
 // sessions may have another search_path, and SET search_path would add a tenth to the cost. For the same reason it
 // names types and operators with their schema: the caller of another owner's function controls the search_path.
 // TRUNCATE has no transition rows, so the keys are read before it, from the table under its present name.

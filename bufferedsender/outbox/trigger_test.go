@@ -44,7 +44,7 @@ func TestTheTriggerWritesTheKeysOfAllRowsThatChange(t *testing.T) {
 		"a statement that changes no row":          {"text", nil, `UPDATE app SET v = 2 WHERE id = 'nobody'`, "", nil},
 		"an update":                                {"text", []string{`INSERT INTO app (id, v) VALUES ('a', 1), ('b', 2)`}, `UPDATE app SET v = 9 WHERE id = 'b'`, "b", nil},
 		"an update of all rows":                    {"text", []string{`INSERT INTO app (id, v) VALUES ('a', 1), ('b', 2)`}, `UPDATE app SET v = 9`, "a b", nil},
-		"a key that changes, both":                 {"text", []string{`INSERT INTO app (id, v) VALUES ('a', 1), ('b', 2)`}, `UPDATE app SET id = 'z' WHERE id = 'a'`, "a z", nil},
+		"a changed key: the old and the new one":   {"text", []string{`INSERT INTO app (id, v) VALUES ('a', 1), ('b', 2)`}, `UPDATE app SET id = 'z' WHERE id = 'a'`, "a z", nil},
 		"keys that are exchanged":                  {"text", []string{`INSERT INTO app (id, v) VALUES ('a', 1), ('b', 2)`}, `UPDATE app SET id = CASE id WHEN 'a' THEN 'c' ELSE 'd' END`, "a b c d", nil},
 		"a key that becomes NULL":                  {"text", []string{`INSERT INTO app (id, v) VALUES ('a', 1)`}, `UPDATE app SET id = NULL`, "a", nil},
 		"a key that was NULL":                      {"text", []string{`INSERT INTO app (id, v) VALUES (NULL, 1)`}, `UPDATE app SET id = 'a'`, "a", nil},
@@ -61,7 +61,7 @@ func TestTheTriggerWritesTheKeysOfAllRowsThatChange(t *testing.T) {
 		"UUIDs":                                    {"uuid", nil, `INSERT INTO app (id, v) VALUES ('019A0000-0000-7000-8000-00000000000a', 1)`, "019a0000-0000-7000-8000-00000000000a", on(PostgreSQL)},
 		"keys that no index accepts":               {"text", nil, `INSERT INTO app (id, v) VALUES ('/é "b"/''1''\', 1)`, `/é_"b"/'1'\`, nil},
 		"MERGE":                                    {"text", []string{`INSERT INTO app (id, v) VALUES ('a', 1), ('b', 2)`}, `MERGE INTO app USING (VALUES ('a'), ('c')) AS s(id) ON app.id = s.id WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, 1)`, "a c", on(PostgreSQL)},
-		"rows that another trigger, or a cascade, has": {"text", []string{`CREATE TABLE other (id text)`, `INSERT INTO app (id, v) VALUES ('a', 1)`, `INSERT INTO other SELECT id FROM app`}, `DELETE FROM app WHERE id IN (SELECT id FROM other)`, "a", nil},
+		"rows written by another trigger or by a cascade": {"text", []string{`CREATE TABLE other (id text)`, `INSERT INTO app (id, v) VALUES ('a', 1)`, `INSERT INTO other SELECT id FROM app`}, `DELETE FROM app WHERE id IN (SELECT id FROM other)`, "a", nil},
 	}
 	onBoth(t, func(t *testing.T, db database) {
 		table := &Table{Dialect: db.dialect, Queue: "my-queue.1", Class: 2}
@@ -136,11 +136,11 @@ func TestTriggersOfDifferentQueuesDoNotReplaceOneAnother(t *testing.T) {
 	long := strings.Repeat("q", 100)
 	onBoth(t, func(t *testing.T, db database) {
 		for name, queues := range map[string][]string{
-			"of two names":                         {"hotels", "rooms"},
-			"of names that differ in a dash":       {"my-index", "my_index"},
-			"of names that differ in capitals":     {"Index", "index"},
-			"of long names that end differently":   {long + "a", long + "b"},
-			"of names of which one ends in a word": {"books", "books_insert"},
+			"two names":                                    {"hotels", "rooms"},
+			"names that differ in a dash":                  {"my-index", "my_index"},
+			"names that differ in capitals":                {"Index", "index"},
+			"long names that end differently":              {long + "a", long + "b"},
+			"a name that ends like a trigger of the other": {"books", "books_insert"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				db.exec(t, `DROP TABLE IF EXISTS app`, `CREATE TABLE app (id text, v integer)`)

@@ -89,7 +89,7 @@ func TestATableThatIsRenamedKeepsItsTriggerAndGetsNoSecondOne(t *testing.T) {
 		require.Equal(t, 1, rowsPerInsert(t, db, "app", "q"))
 		if db.dialect == PostgreSQL {
 			require.NoError(t, table.DropTrigger(t.Context(), db.DB, "app", "id"))
-			require.Equal(t, 1, rowsPerInsert(t, db, "lodging", "q"), "which has the function still")
+			require.Equal(t, 1, rowsPerInsert(t, db, "lodging", "q"), "the renamed table still has the function")
 		}
 	})
 }

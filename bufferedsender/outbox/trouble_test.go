@@ -52,7 +52,7 @@ func TestARelayWithoutConnectionsSaysWhatItLacks(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, small.Close()) })
 	table, to, log := &Table{Dialect: PostgreSQL, Queue: "q"}, newScripted(), new(lockedBuffer)
 	r := tryRelay(t, database{small, PostgreSQL, db.url}, table, to, RelayOptions{Logger: logTo(log)})
-	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "it works")
+	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "the relay works")
 	taken, err := pool.Acquire(t.Context())
 	require.NoError(t, err)
 	testkit.Eventually(t, func() bool { return r.Ready() != nil })
@@ -60,7 +60,7 @@ func TestARelayWithoutConnectionsSaysWhatItLacks(t *testing.T) {
 	taken.Release()
 	uploads(t, db, table, gadget{ID: "a"})
 	emptied(t, db, table)
-	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "it works again")
+	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "the relay works again")
 	require.Contains(t, log.String(), "rows cannot be read")
 	require.Contains(t, log.String(), "outbox: recovered\" queue")
 }
@@ -80,7 +80,7 @@ func TestSettingsOfSQLiteThatWillHurtAreTold(t *testing.T) {
 			require.NoError(t, Migrate(t.Context(), db, SQLite, nil))
 			log := new(lockedBuffer)
 			r := tryRelay(t, database{db, SQLite, address}, &Table{Dialect: SQLite, Queue: "q"}, newScripted(), RelayOptions{Logger: logTo(log)})
-			testkit.Eventually(t, func() bool { return r.Ready() == nil }, "it works")
+			testkit.Eventually(t, func() bool { return r.Ready() == nil }, "the relay works")
 			if want == "" {
 				require.Empty(t, log.String())
 			}

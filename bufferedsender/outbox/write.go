@@ -52,9 +52,9 @@ func (e *WriteError) Unwrap() error { return e.Err }
 // commit.
 //
 // Write the entity first, then call Write: the transaction must hold the lock on the entity when the row is written, so
-// that the actions of a key are applied in the order of the transactions. In the opposite order the index can keep the
-// older state for ever. A statement that changed nothing, such as an INSERT … ON CONFLICT DO NOTHING, holds no lock: do
-// not call Write then. WriteKeys has no such condition.
+// that the actions of a key are applied in the order of the transactions. In the opposite order the index can keep
+// the older state forever. A statement that changed nothing, such as an INSERT … ON CONFLICT DO NOTHING, holds no
+// lock: do not call Write then. WriteKeys has no such condition.
 //
 // ctx bounds the statement. The error is a *WriteError if an action cannot be sent; then nothing was written and the
 // transaction can continue. Otherwise it is that of the database. Tags are not kept, and an action with OnOutcome is

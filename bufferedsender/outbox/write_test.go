@@ -111,16 +111,16 @@ func TestNumbersAreInTheOrderOfTheActions(t *testing.T) {
 
 func TestRowsHoldWhatWasWritten(t *testing.T) {
 	texts := map[string]string{
-		"plain":                               "a hotel",
-		"quotes and backslashes":              `"double" 'single' \ \\ \" {"a":"b"} \u0041`,
-		"syntax of PostgreSQL arrays":         `{NULL,"x",{}} $1 ?1 {t} {now} NULL`,
-		"characters that are illegal in HTML": "<b>&amp;</b>\u2028\u2029",
-		"control characters":                  "a\n\r\t\b\f\x01\x1f\x7fz",
-		"a zero byte, which JSON can hold":    "a\x00z",
-		"other scripts":                       "Ωmega 東京 العربية עברית",
-		"emoji with modifiers":                "👩‍👩‍👧‍👦🇩🇪👍🏽",
-		"accents apart and the last ones":     "e\u0301 \ufffd \U0010ffff",
-		"very long":                           strings.Repeat(`long "and" \ wide 東 `, 100_000),
+		"plain":                                      "a hotel",
+		"quotes and backslashes":                     `"double" 'single' \ \\ \" {"a":"b"} \u0041`,
+		"syntax of PostgreSQL arrays":                `{NULL,"x",{}} $1 ?1 {t} {now} NULL`,
+		"characters that are illegal in HTML":        "<b>&amp;</b>\u2028\u2029",
+		"control characters":                         "a\n\r\t\b\f\x01\x1f\x7fz",
+		"a zero byte, which JSON can hold":           "a\x00z",
+		"other scripts":                              "Ωmega 東京 العربية עברית",
+		"emoji with modifiers":                       "👩‍👩‍👧‍👦🇩🇪👍🏽",
+		"combining accents and the last code points": "e\u0301 \ufffd \U0010ffff",
+		"very long":                                  strings.Repeat(`long "and" \ wide 東 `, 100_000),
 	}
 	onBoth(t, func(t *testing.T, db database) {
 		for _, together := range []bool{false, true} {
@@ -190,7 +190,7 @@ func TestTheKeyIsFoundByTagByNameAndByTheRawKey(t *testing.T) {
 			key   string
 			doc   string
 		}{
-			"by the tag of a struct": {
+			"a key by the tag of a struct": {
 				&Table{}, func(tx Execer, to *Table) error {
 					return Write(t.Context(), tx, to, models.UploadAction(gadget{ID: "7"}))
 				}, "7", `{"id":"7","n":0}`,
@@ -200,17 +200,17 @@ func TestTheKeyIsFoundByTagByNameAndByTheRawKey(t *testing.T) {
 					return Write(t.Context(), tx, to, models.UploadAction(&gadget{ID: "7"}))
 				}, "7", `{"id":"7","n":0}`,
 			},
-			"by KeyField in a map": {
+			"a key by KeyField in a map": {
 				&Table{KeyField: "sku"}, func(tx Execer, to *Table) error {
 					return Write(t.Context(), tx, to, models.UploadAction(map[string]any{"sku": "s-1", "n": 2}))
 				}, "s-1", `{"sku":"s-1","n":2}`,
 			},
-			"by KeyField in JSON": {
+			"a key by KeyField in JSON": {
 				&Table{KeyField: "sku"}, func(tx Execer, to *Table) error {
 					return Write(t.Context(), tx, to, models.UploadAction(json.RawMessage(`{ "n": 2, "sku": "s-1" }`)))
 				}, "s-1", `{"sku":"s-1","n":2}`,
 			},
-			"by RawKey, and Key makes that of the document": {
+			"a RawKey from which Key makes the key of the document": {
 				&Table{Key: keys.Encode, RawKey: raw}, func(tx Execer, to *Table) error {
 					return Write(t.Context(), tx, to, models.UploadAction(path{keys.Encode("/é b/1"), "/é b/1"}))
 				}, "/é b/1", `{"id":"` + keys.Encode("/é b/1") + `","path":"/é b/1"}`,
@@ -262,7 +262,7 @@ func TestARefusedActionIsNamedNothingIsWrittenAndTheTransactionGoesOn(t *testing
 		says  []string
 	}{
 		{"no type", &Table{}, gadgets(good, models.IndexDocumentsAction[gadget]{Document: gadget{ID: "a"}}), 1, "", []string{"action type", "UploadAction"}},
-		{"a type that there is not", &Table{}, gadgets(models.IndexDocumentsAction[gadget]{Type: "Upload", Document: gadget{ID: "a"}}), 0, "", []string{`"Upload"`, "MergeOrUploadAction"}},
+		{"an unknown type", &Table{}, gadgets(models.IndexDocumentsAction[gadget]{Type: "Upload", Document: gadget{ID: "a"}}), 0, "", []string{`"Upload"`, "MergeOrUploadAction"}},
 		{"OnOutcome", &Table{}, gadgets(good, good, withOutcome), 2, "", []string{"OnOutcome", "relay"}},
 		{"an empty key", &Table{}, gadgets(good, models.UploadAction(gadget{})), 1, "", []string{"empty"}},
 		{"an illegal key", &Table{}, gadgets(good, models.UploadAction(gadget{ID: "a b"})), 1, "a b", []string{"a key can only contain letters, digits, underscore (_), dash (-) and equal sign (=)"}},
@@ -271,7 +271,7 @@ func TestARefusedActionIsNamedNothingIsWrittenAndTheTransactionGoesOn(t *testing
 		{"a raw key with a zero byte", encoding, paths(path{keys.Encode("a\x00"), "a\x00"}), 0, "a\x00", []string{"zero byte"}},
 		{"a raw key that is not UTF-8", encoding, paths(path{keys.Encode("a\xff"), "a\xff"}), 0, "a\xff", []string{"UTF-8"}},
 		{"an empty raw key", encoding, paths(path{"b64-", ""}), 0, "", []string{"empty"}},
-		{"another key in the document than Key makes", encoding, paths(path{"other", "/x"}), 0, "/x", []string{`"other"`, keys.Encode("/x")}},
+		{"a document whose key is not the one that Key makes", encoding, paths(path{"other", "/x"}), 0, "/x", []string{`"other"`, keys.Encode("/x")}},
 		{"RawKey that fails", encoding, paths(path{"none", "none"}), 0, "", []string{"it has no row id"}},
 		{"RawKey that panics", encoding, paths(path{"panic", "panic"}), 0, "", []string{"RawKey panicked", "no row id"}},
 		{"a number that JSON does not have", &Table{}, gadgets(good, models.UploadAction(gadget{ID: "a", More: &nan})), 1, "a", []string{"NaN"}},

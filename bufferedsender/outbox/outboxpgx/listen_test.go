@@ -89,7 +89,7 @@ func TestAListenerWakesOnceItIsConnected(t *testing.T) {
 	l, _ := follow(t, db.pool, nil, hotels, reviews)
 	awaitWake(t, l, hotels)
 	awaitWake(t, l, reviews)
-	require.Len(t, db.listeners(t), 1, "one connection for all")
+	require.Len(t, db.listeners(t), 1, "one connection serves all queues")
 }
 
 func TestOnlyTheQueueOfANotificationIsWoken(t *testing.T) {
@@ -134,7 +134,7 @@ func TestNobodyWaitsForARelayThatDoesNotLook(t *testing.T) {
 	db.notify(t, "reviews")
 	awaitWake(t, l, reviews)
 	awaitWake(t, l, hotels)
-	require.Empty(t, l.Wake(hotels), "they became one")
+	require.Empty(t, l.Wake(hotels), "the notifications were combined")
 }
 
 func TestARollbackWakesNobody(t *testing.T) {
@@ -168,7 +168,7 @@ func TestAListenerComesBackAfterItsConnectionWasLost(t *testing.T) {
 		db.notify(t, "hotels")
 		awaitWake(t, l, hotels)
 	}
-	require.Equal(t, 1, log.count("level=WARN"), "the first of a row")
+	require.Equal(t, 1, log.count("level=WARN"), "only the first failure in a row is logged as a warning")
 	require.Equal(t, 2, log.count("connected again"))
 }
 
@@ -195,7 +195,7 @@ func TestAListenerNeedsNoPlaceInThePool(t *testing.T) {
 	awaitWake(t, l, reviews)
 	require.Empty(t, l.Wake(hotels))
 	stop()
-	require.Equal(t, 2, asked, "where the password comes from, say")
+	require.Equal(t, 2, asked, "each connection asks for the password")
 }
 
 func TestNotificationsThatAConnectionKeepsToItselfWakeAll(t *testing.T) {
@@ -230,7 +230,7 @@ func TestAPeerThatIsDeadIsNoticed(t *testing.T) {
 	l, stop := follow(t, nil, opts, hotels)
 	awaitWake(t, l, hotels)
 	testkit.Eventually(t, func() bool { return way.answered() > 20 }, "pings are answered")
-	require.Zero(t, log.count("level="), "and change nothing")
+	require.Zero(t, log.count("level="), "pings log nothing")
 
 	way.freeze() // no FIN, no RST: like a pulled cable
 	awaitWake(t, l, hotels)
@@ -239,7 +239,7 @@ func TestAPeerThatIsDeadIsNoticed(t *testing.T) {
 	awaitWake(t, l, hotels)
 	began := time.Now()
 	stop()
-	require.Less(t, time.Since(began), 8*time.Second, "pgx reads on from the one that is lost for 15 s, if it may")
+	require.Less(t, time.Since(began), 8*time.Second, "without the limit pgx reads from the lost connection for 15 s")
 }
 
 func TestRunEndsWithItsContext(t *testing.T) {
@@ -253,7 +253,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.NoError(t, l.Run(ctx), "which has ended before")
+	require.NoError(t, l.Run(ctx), "the context had ended before the call")
 	done := make(chan error, 1)
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
@@ -268,14 +268,14 @@ func TestRunEndsWithItsContextWhereThereIsNoDatabase(t *testing.T) {
 	tried := make(chan struct{}, 10)
 	l, stop := follow(t, nil, &outboxpgx.ListenOptions{Logger: log.logger(), Connect: func(context.Context) (*pgx.Conn, error) {
 		tried <- struct{}{}
-		return nil, fmt.Errorf("nobody is there")
+		return nil, fmt.Errorf("the server is away")
 	}}, table("hotels"))
 	for range 3 {
 		<-tried
 	}
 	stop()
-	require.Equal(t, 1, log.count("nobody is there"))
-	require.Empty(t, l.Wake(table("hotels")), "nobody has listened")
+	require.Equal(t, 1, log.count("the server is away"))
+	require.Empty(t, l.Wake(table("hotels")), "no listener has run")
 
 	waits := make(chan struct{})
 	_, stop = follow(t, nil, &outboxpgx.ListenOptions{Logger: log.logger(), Connect: func(ctx context.Context) (*pgx.Conn, error) {

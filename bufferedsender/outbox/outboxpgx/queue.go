@@ -20,7 +20,7 @@ import (
 // is queued, and the batch may be sent without it. Errors of the database are returned by the batch. Like the batch it
 // is not safe for concurrent use.
 //
-// Whether to notify relays (Table.Notify) is decided when the batch is sent.
+// The decision to notify relays (Table.Notify) is made when the batch is sent.
 func Queue[T any](batch *pgx.Batch, to *outbox.Table, actions ...models.IndexDocumentsAction[T]) error {
 	insert, err := outbox.BuildInsert(to, actions...)
 	if err != nil {

@@ -82,7 +82,7 @@ func TestRowsAreThoseOfOutboxWrite(t *testing.T) {
 
 			rows := db.rows(t, "want")
 			require.Len(t, rows, len(actions)+len(awkward))
-			require.Equal(t, `{"id":"`+keys.Encode(`\\"'`)+`","name":"\\\\\"'"}`, *rows[4*4].Body, "an upload, and it is not the adapter that is compared with itself")
+			require.Equal(t, `{"id":"`+keys.Encode(`\\"'`)+`","name":"\\\\\"'"}`, *rows[4*4].Body, "an upload, compared with a literal and not with the adapter itself")
 			require.Nil(t, rows[3].Body, "a delete")
 			require.Nil(t, rows[len(rows)-1].Body, "a key")
 			for _, queue := range []string{"batched", "written", "single"} {
@@ -206,7 +206,7 @@ func TestRelaysAreNotifiedByWhatIsSentFirst(t *testing.T) {
 	early, late := &pgx.Batch{}, &pgx.Batch{}
 	require.NoError(t, outboxpgx.QueueKeys(early, to, "1"))
 	require.NoError(t, outboxpgx.QueueKeys(late, to, "2", "3"))
-	require.Contains(t, sent(t, late), "pg_notify", "a batch that may never be sent must not notify in its place")
+	require.Contains(t, sent(t, late), "pg_notify", "a batch that may never be sent must not replace the notification")
 }
 
 func TestAProcessNotifiesEvery50msAtMost(t *testing.T) {

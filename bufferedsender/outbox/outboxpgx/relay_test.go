@@ -67,7 +67,7 @@ func TestARelayIsWokenByWhatIsCommitted(t *testing.T) {
 		}))
 		committed := time.Now()
 		testkit.Eventually(t, func() bool { return named(t, client, "1") == h.Name })
-		require.Less(t, time.Since(committed), 14*time.Second, "before it polls, after 15 s")
+		require.Less(t, time.Since(committed), 14*time.Second, "the relay is woken before it polls after 15 s")
 	}
 }
 
