@@ -66,7 +66,7 @@ func TestAnAppendWhoseContextEndsInTheSyncIsFoundWhenItIsRepeated(t *testing.T) 
 		err := a.append(ctx, merge("a", 1))
 		require.ErrorIs(t, err, queue.ErrUnknown)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Equal(t, 100*time.Millisecond, time.Since(begun), "for any duration of a sync")
+		require.Equal(t, 100*time.Millisecond, time.Since(begun), "the call ends with its context, however long a sync takes")
 		a.number--
 		require.NoError(t, a.append(t.Context(), merge("a", 1)))
 		require.GreaterOrEqual(t, time.Since(begun), time.Second, "the repeat is durable")
@@ -118,7 +118,7 @@ func TestAFullDiskRefusesAppendsAndTakesCommits(t *testing.T) {
 		kept--
 		require.ErrorIs(t, err, queue.ErrFull)
 		require.NotErrorIs(t, err, queue.ErrUnknown)
-		require.Len(t, contents(t, q), kept, "nothing of the call is kept")
+		require.Len(t, contents(t, q), kept, "no part of the call is kept")
 		for left := kept; left > 0; {
 			leases, err := q.Reserve(t.Context(), want(5))
 			require.NoError(t, err)
@@ -174,11 +174,11 @@ func TestAFullDiskIsDrainedOpenedAndFilledAgain(t *testing.T) {
 		stays  int // keys that are not sent
 		reopen bool
 	}{
-		"in one life":                  {},
-		"after a restart":              {reopen: true},
-		"with a parked key in front":   {stays: 1, before: func(t *testing.T, q *Queue) { park(t, q, "key0") }},
-		"with a parked key, restarted": {stays: 1, reopen: true, before: func(t *testing.T, q *Queue) { park(t, q, "key0") }},
-		"while it was paused": {before: func(t *testing.T, q *Queue) {
+		"without a restart":               {},
+		"after a restart":                 {reopen: true},
+		"with a parked key in front":      {stays: 1, before: func(t *testing.T, q *Queue) { park(t, q, "key0") }},
+		"with a parked key and a restart": {stays: 1, reopen: true, before: func(t *testing.T, q *Queue) { park(t, q, "key0") }},
+		"while the queue was paused": {before: func(t *testing.T, q *Queue) {
 			require.NoError(t, q.Pause(t.Context(), "why"))
 			require.NoError(t, q.Resume(t.Context()))
 		}},
@@ -206,7 +206,7 @@ func TestAFullDiskIsDrainedOpenedAndFilledAgain(t *testing.T) {
 						synctest.Wait()
 						left -= len(leases)
 					}
-					require.NoError(t, newAdder(q).append(t.Context(), upload("at once", 1)), "there is room as soon as it is drained")
+					require.NoError(t, newAdder(q).append(t.Context(), upload("at once", 1)), "a drained queue has room at once")
 					leases, err := q.Reserve(t.Context(), want(1))
 					require.NoError(t, err)
 					_, _, err = q.Settle(t.Context(), commits(leases)...)
@@ -305,7 +305,7 @@ func TestAWriteThatFindsNoRoomKeepsNothing(t *testing.T) {
 		require.ErrorIs(t, err, queue.ErrFull)
 		require.NotErrorIs(t, err, queue.ErrUnknown)
 		d.Fail = nil
-		require.NoError(t, a.append(t.Context(), upload("d", 1)), "in place of the partial write")
+		require.NoError(t, a.append(t.Context(), upload("d", 1)), "the call overwrites the partial write")
 		d.Crash(everything)
 		q = mustOpen(t, d, nil)
 		require.Len(t, contents(t, q), 2)

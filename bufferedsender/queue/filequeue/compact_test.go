@@ -55,7 +55,7 @@ func TestOneKeyThatIsLeasedForEverKeepsNoLog(t *testing.T) {
 			require.LessOrEqual(t, total, bound)
 		}
 		require.Greater(t, q.log.head().number, uint32(150))
-		require.LessOrEqual(t, len(d.Files()), 5, "four segments and the next")
+		require.LessOrEqual(t, len(d.Files()), 5, "four segments and the prepared next one")
 		before := contents(t, q)
 		require.Equal(t, map[string][]string{
 			"stuck":  {`merge{"version":1}`, `merge{"version":2}`, `upload{"version":3}`},
@@ -64,7 +64,7 @@ func TestOneKeyThatIsLeasedForEverKeepsNoLog(t *testing.T) {
 
 		stale, _, err := q.Settle(t.Context(), queue.End{Lease: stuck[0], Fate: queue.Release, Done: 1})
 		require.NoError(t, err)
-		require.Empty(t, stale, "its lease has outlived all of that")
+		require.Empty(t, stale, "the lease outlived these changes")
 		synctest.Wait()
 		d.Crash(everything)
 		q = mustOpen(t, d, opts)
@@ -125,7 +125,7 @@ func TestAKeyThatIsReplacedAllTheTimeKeepsItsPlaceThroughCompactions(t *testing.
 			require.NoError(t, a.append(t.Context(), r))
 			synctest.Wait()
 		}
-		require.Greater(t, q.log.segments[0].number, uint32(50), "it was compacted")
+		require.Greater(t, q.log.segments[0].number, uint32(50), "the log was compacted")
 		at, err := q.Stats(t.Context())
 		require.NoError(t, err)
 		d.Crash(everything)
@@ -270,7 +270,7 @@ func TestCompactionEndsWithParkedKeysThatHaveLongReasons(t *testing.T) {
 			return nil
 		}
 		synctest.Wait()
-		require.LessOrEqual(t, segments.Load(), int64(30), "the log is compacted once")
+		require.LessOrEqual(t, segments.Load(), int64(30), "the log is compacted only once")
 		require.NoError(t, q.Close())
 	})
 }

@@ -99,10 +99,10 @@ func (s *story) verify(t require.TestingT, q *Queue, now map[string][]string) {
 	_ = q
 	for key, kept := range s.kept {
 		if bodies := now[key]; len(bodies) == 0 {
-			require.GreaterOrEqual(t, s.committed[key], kept, "%s is gone", key)
+			require.GreaterOrEqual(t, s.committed[key], kept, "%s is lost", key)
 		} else {
 			last := versionOf(strings.TrimPrefix(bodies[len(bodies)-1], "upload"))
-			require.GreaterOrEqual(t, last, kept, "%s is an old one", key)
+			require.GreaterOrEqual(t, last, kept, "%s has an old version", key)
 			require.LessOrEqual(t, last, s.next[key])
 		}
 	}

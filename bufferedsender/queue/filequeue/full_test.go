@@ -113,7 +113,7 @@ func TestSettledOnAFullDiskDoesNotEndTheQueue(t *testing.T) {
 			return nil
 		}
 		_, err = q.Settled(t.Context(), q.book.Position())
-		require.NotErrorIs(t, err, queue.ErrFailed, "a question has ended the queue")
+		require.NotErrorIs(t, err, queue.ErrFailed, "a read must not stop the queue")
 	})
 }
 

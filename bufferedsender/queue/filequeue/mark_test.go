@@ -79,7 +79,7 @@ func TestASyncedEndThatIsGoneIsRefusedCountedAndGivenUpByRepair(t *testing.T) {
 				d := diskOf(left)
 				_, err := openDisk(d, &Options{SegmentBytes: minSegment})
 				require.Error(t, err)
-				require.Equal(t, left, d.Files(), "nothing was cut off")
+				require.Equal(t, left, d.Files(), "nothing was truncated")
 				report, err := repair(d, Options{SegmentBytes: minSegment})
 				require.NoError(t, err)
 				require.Positive(t, report.Broken)
@@ -135,7 +135,7 @@ func TestAQueueWhoseLogFilesAreAllGoneIsNotANewOne(t *testing.T) {
 	}
 }
 
-// Each mark that can be left beside a log without a lie of the disk is accepted.
+// Each mark that can be next to a log without a fault of the disk is accepted.
 func TestAMarkThatIsOlderAbsentTornOrOfAnotherLogIsNoDamage(t *testing.T) {
 	files, keys, _ := livedIn(t, 3)
 	older, _, _ := livedIn(t, 2)

@@ -61,5 +61,5 @@ func TestInspectOfAFewNeedsNoMemoryForAll(t *testing.T) {
 	runtime.ReadMemStats(&m)
 	b.Inspect(now, 0, nil, 10)
 	runtime.ReadMemStats(&m2)
-	require.Less(t, (m2.TotalAlloc-m.TotalAlloc)/n, uint64(64), "bytes a key that is not asked for")
+	require.Less(t, (m2.TotalAlloc-m.TotalAlloc)/n, uint64(64), "bytes of memory for each key that is not shown")
 }

@@ -289,7 +289,7 @@ func (l *log) openFiles(r *recovery) error {
 		l.segments = append(l.segments, s)
 		l.total += s.used
 	}
-	// What recovery read may be in the page cache only, and so may the file names.
+	// Data that recovery read may be in the page cache only, and so may the file names.
 	l.unsynced = slices.Clone(l.segments)
 	if l.options.ReadOnly || len(l.segments) == 0 {
 		return nil

@@ -33,7 +33,7 @@ func TestOneProcessHasTheQueueAndTheErrorNamesIt(t *testing.T) {
 	require.NoError(t, q.Close())
 	report, err := Repair(dir, nil)
 	require.NoError(t, err)
-	require.Zero(t, report, "there was nothing to do")
+	require.Zero(t, report, "Repair had nothing to do")
 }
 
 func TestTheQueueOfAnotherIndexIsRefused(t *testing.T) {
@@ -122,12 +122,12 @@ func TestAQueueIsReadWhileItsProcessWrites(t *testing.T) {
 		require.NoError(t, err)
 		s, err := look.Stats(t.Context())
 		require.NoError(t, err)
-		require.EqualValues(t, 1, s.Leased, "its holder lives")
+		require.EqualValues(t, 1, s.Leased, "the holder still runs")
 		require.Equal(t, []string{`upload{"version":0}`}, contents(t, look)["kept"])
 		require.NoError(t, look.Close())
 	}
 	_, _, err = q.Settle(t.Context(), commits(leases)...)
-	require.NoError(t, err, "nothing was taken from it")
+	require.NoError(t, err, "no file of the queue was changed")
 	require.NoError(t, q.Close())
 }
 

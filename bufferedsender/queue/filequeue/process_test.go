@@ -58,7 +58,7 @@ func remove(t *testing.T, dir string) {
 // Data written to a removed file cannot be opened again, so it is not acknowledged.
 func TestARemovedDirectoryIsFoundWithTheNextAppend(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("it does not remove a file that is open")
+		t.Skip("this system does not remove an open file")
 	}
 	dir := filepath.Join(t.TempDir(), "queue")
 	q, err := Open(dir, nil)
@@ -77,7 +77,7 @@ func TestARemovedDirectoryIsFoundWithTheNextAppend(t *testing.T) {
 // The path may be that of another owner by then.
 func TestTheOwnerOfADirectoryThatIsRenamedContinuesInIt(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("it does not rename a directory that is open")
+		t.Skip("this system does not rename an open directory")
 	}
 	root := t.TempDir()
 	dir, moved := filepath.Join(root, "queue"), filepath.Join(root, "moved")
@@ -105,7 +105,7 @@ func TestTheOwnerOfADirectoryThatIsRenamedContinuesInIt(t *testing.T) {
 	require.NoError(t, q.Close())
 	require.Len(t, contents(t, other), 1)
 	if runtime.GOOS == "linux" {
-		require.FileExists(t, filepath.Join(dir, "control"), "it is the other one's")
+		require.FileExists(t, filepath.Join(dir, "control"), "the socket belongs to the other owner")
 	}
 	require.NoError(t, other.Close())
 	q, err = Open(moved, opts)
@@ -116,7 +116,7 @@ func TestTheOwnerOfADirectoryThatIsRenamedContinuesInIt(t *testing.T) {
 
 func TestTheOwnerOfADirectoryThatIsRemovedWritesNothingIntoTheNextOne(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("it does not remove a file that is open")
+		t.Skip("this system does not remove an open file")
 	}
 	dir := filepath.Join(t.TempDir(), "queue")
 	q, err := Open(dir, nil)
@@ -136,7 +136,7 @@ func TestTheOwnerOfADirectoryThatIsRemovedWritesNothingIntoTheNextOne(t *testing
 
 func TestASecondProcessIsRefusedAlsoWithoutTheFileOfTheLock(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("it does not remove a file that is open")
+		t.Skip("this system does not remove an open file")
 	}
 	dir := t.TempDir()
 	q, err := Open(dir, nil)

@@ -295,8 +295,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// ending decides whether the end of the frames of a segment is the end of the segment, the end of the log, or damage. A
-// read error is none of these: it is returned, and nothing is cut off.
+// ending decides whether the end of the frames of a segment is the end of the segment, the end of the log, or damage.
+// A read error is not damage: it is returned, and nothing is cut off.
 func (r *recovery) ending(i int, end int64) (_ int64, done bool, err error) {
 	n, at := r.numbers[i], r.end
 	rest := r.data[min(end, int64(len(r.data))):]

@@ -16,14 +16,14 @@ import (
 
 // aside has the ways in which a key stays in a queue while others pass.
 var aside = map[string]func(t *testing.T, q *Queue){
-	"it waits": func(*testing.T, *Queue) {},
-	"it is parked": func(t *testing.T, q *Queue) {
+	"the key waits": func(*testing.T, *Queue) {},
+	"the key is parked": func(t *testing.T, q *Queue) {
 		n, err := q.Park(t.Context(), "why", "kept")
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 	},
-	"it is leased": func(t *testing.T, q *Queue) { reserveKept(t, q) },
-	"it is delayed": func(t *testing.T, q *Queue) {
+	"the key is leased": func(t *testing.T, q *Queue) { reserveKept(t, q) },
+	"the key is delayed": func(t *testing.T, q *Queue) {
 		_, _, err := q.Settle(t.Context(), queue.End{Lease: reserveKept(t, q), Fate: queue.Release, After: 1000 * time.Hour})
 		require.NoError(t, err)
 	},
@@ -90,7 +90,7 @@ func TestReopenedSegmentsAreGivenBackToTheDisk(t *testing.T) {
 		d, opts := disktest.New(), &Options{SegmentBytes: minSegment}
 		q := mustOpen(t, d, opts)
 		require.NoError(t, newAdder(q).append(t.Context(), upload("kept", 1)))
-		for range 20 { // restarts, each after less than starts a compaction
+		for range 20 { // restarts, each after too few segments for a compaction
 			churnOthers(t, q, 30)
 			require.NoError(t, q.Close())
 			q = mustOpen(t, d, opts)
@@ -99,7 +99,7 @@ func TestReopenedSegmentsAreGivenBackToTheDisk(t *testing.T) {
 		synctest.Wait()
 		total, bound := logBytes(q)
 		require.LessOrEqual(t, total, bound)
-		require.LessOrEqual(t, len(d.Files()), 5, "four segments and the next")
+		require.LessOrEqual(t, len(d.Files()), 5, "four segments and the prepared next one")
 		require.NoError(t, q.Close())
 	})
 }

@@ -36,7 +36,7 @@ func TestWhatAFailedSyncHasLeftInMemoryIsDurableAfterAnOpen(t *testing.T) {
 		d.Fail = nil
 		q = mustOpen(t, d, nil)
 		a.q, a.number = q, a.number-1
-		require.NoError(t, a.append(t.Context(), large), "it claims to be durable")
+		require.NoError(t, a.append(t.Context(), large), "the disk claims to be durable")
 		require.NoError(t, a.append(t.Context(), upload("c", 1)))
 		synctest.Wait()
 		d.Crash(nothing)
@@ -96,7 +96,7 @@ func TestADestroyThatFailedDestroysNothingLater(t *testing.T) {
 		synctest.Wait()
 		d.Fail = nil
 		if err := newAdder(q).append(t.Context(), upload("a", 1)); err != nil {
-			return // which is right as well
+			return // also correct
 		}
 		require.NoError(t, q.Close())
 		q = mustOpen(t, d, nil)

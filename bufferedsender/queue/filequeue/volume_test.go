@@ -112,7 +112,7 @@ func (v *volume) round() {
 		v.rest()
 	}
 	v.rest()
-	require.NoError(v.t, v.a.append(v.t.Context(), upload("again", 1)), "there is room again")
+	require.NoError(v.t, v.a.append(v.t.Context(), upload("again", 1)), "the volume has room again")
 }
 
 func TestAVolumeThatTheQueueFillsIsEmptiedAgain(t *testing.T) {

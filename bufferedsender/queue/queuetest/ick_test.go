@@ -25,12 +25,12 @@ func TestEveryTestThatTheTableNamesExists(t *testing.T) {
 	_, tables, _ := strings.Cut(string(page), "|---|---|")
 	for _, quoted := range regexp.MustCompile(`\*([^*]+)\*`).FindAllStringSubmatch(tables, -1) {
 		if !slices.Contains(names, quoted[1]) {
-			t.Errorf("there is no test %q", quoted[1])
+			t.Errorf("no test is called %q", quoted[1])
 		}
 	}
 }
 
-// A promise listed twice is probably a mistake for another one.
+// A promise that is listed twice was probably mistaken for another one.
 func TestEveryPromiseHasANameOfItsOwn(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range promises() {

@@ -52,16 +52,16 @@ func TestAnswerThatNoScriptGivesIsAnError(t *testing.T) {
 		answer any
 		call   func() error
 	}{
-		"Settled says neither":             {int64(3), func() error { _, err := q.Settled(t.Context(), receipt.Position); return err }},
-		"Settled says nothing":             {nil, func() error { _, err := q.Settled(t.Context(), receipt.Position); return err }},
-		"Append says nothing":              {nil, func() error { _, err := q.Append(t.Context(), callOf("body", "b")); return err }},
-		"Settled gets a text":              {"1", func() error { _, err := q.Settled(t.Context(), receipt.Position); return err }},
-		"Park does not say how many":       {[]any{int64(0)}, func() error { _, err := q.Park(t.Context(), "", "b"); return err }},
-		"Drop gets a text":                 {[]any{int64(0), "none"}, func() error { _, err := q.Drop(t.Context(), "b"); return err }},
-		"Repair does not say what is lost": {[]any{int64(0)}, func() error { _, err := q.Repair(t.Context(), 100); return err }},
-		"Destroy does not say what it did": {"OK", func() error { return q.Destroy(t.Context()) }},
-		"Pause gets a text":                {[]any{"?"}, func() error { return q.Pause(t.Context(), "") }},
-		"Extend names another lease":       {[]any{int64(0), int64(7)}, func() error { _, err := q.Extend(t.Context(), time.Minute, leases...); return err }},
+		"Settled returns 3":                   {int64(3), func() error { _, err := q.Settled(t.Context(), receipt.Position); return err }},
+		"Settled returns nothing":             {nil, func() error { _, err := q.Settled(t.Context(), receipt.Position); return err }},
+		"Append returns nothing":              {nil, func() error { _, err := q.Append(t.Context(), callOf("body", "b")); return err }},
+		"Settled returns a text":              {"1", func() error { _, err := q.Settled(t.Context(), receipt.Position); return err }},
+		"Park returns no number":              {[]any{int64(0)}, func() error { _, err := q.Park(t.Context(), "", "b"); return err }},
+		"Drop returns a text":                 {[]any{int64(0), "none"}, func() error { _, err := q.Drop(t.Context(), "b"); return err }},
+		"Repair does not report what is lost": {[]any{int64(0)}, func() error { _, err := q.Repair(t.Context(), 100); return err }},
+		"Destroy does not report what it did": {"OK", func() error { return q.Destroy(t.Context()) }},
+		"Pause returns a text":                {[]any{"?"}, func() error { return q.Pause(t.Context(), "") }},
+		"Extend names another lease":          {[]any{int64(0), int64(7)}, func() error { _, err := q.Extend(t.Context(), time.Minute, leases...); return err }},
 		"Settle names another end": {[]any{int64(0), int64(0), int64(0), int64(7), int64(-1)}, func() error {
 			_, _, err := q.Settle(t.Context(), queue.End{Lease: leases[0], Fate: queue.Commit})
 			return err

@@ -169,7 +169,7 @@ func BenchmarkFailover(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			if testing.Short() && name == "SET" {
-				b.Skip("it takes a minute")
+				b.Skip("the benchmark takes a minute")
 			}
 			var most, sum time.Duration
 			for b.Loop() {
@@ -202,7 +202,7 @@ func failover(b *testing.B, makes func(*redis.ClusterClient) (string, func() err
 				break
 			}
 			if time.Since(began) > 2*time.Minute {
-				assert.NoError(b, err, "after two minutes")
+				assert.NoError(b, err, "the cluster has not recovered within two minutes")
 				break
 			}
 		}

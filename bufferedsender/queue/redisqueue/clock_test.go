@@ -20,9 +20,9 @@ func dead(t *testing.T, q *Queue, keys int) []queue.Lease {
 
 func TestLeasesAndDelaysEndInTimeAlthoughTheClockOfTheServerGoesBack(t *testing.T) {
 	for name, end := range map[string]*queue.End{
-		"a lease":          nil,
-		"a delay":          {Fate: queue.Release, After: time.Minute},
-		"an unsure commit": {Fate: queue.Commit, Uncertain: time.Minute},
+		"a lease":                       nil,
+		"a delay":                       {Fate: queue.Release, After: time.Minute},
+		"a commit with unknown outcome": {Fate: queue.Commit, Uncertain: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cl := newClock()
@@ -38,17 +38,17 @@ func TestLeasesAndDelaysEndInTimeAlthoughTheClockOfTheServerGoesBack(t *testing.
 					require.NoError(t, err)
 				}
 			}
-			if name == "an unsure commit" {
+			if name == "a commit with unknown outcome" {
 				add(t, q, keys...)
 			}
-			for range 3 { // going back each time: to nodes with other clocks
+			for range 3 { // the clock goes back each time: to nodes with other clocks
 				cl.advance(15 * time.Second)
 				require.Empty(t, take(t, q, 1))
 				cl.advance(-time.Hour)
 				require.Empty(t, take(t, q, 1))
 			}
 			cl.advance(14 * time.Second)
-			require.Empty(t, take(t, q, 1), "nor does anything end early")
+			require.Empty(t, take(t, q, 1), "no other lease ends early either")
 			cl.advance(2 * time.Second)
 			got := 0
 			for range keys { // suspects are sent alone, or in small groups
@@ -100,7 +100,7 @@ func TestClockThatJumpsAheadEndsLeasesEarlyAndTheirHoldersLearnIt(t *testing.T) 
 	late := dead(t, q, 1)
 	cl.advance(time.Hour)
 	again := take(t, q, 1)
-	require.Len(t, again, 1, "nothing is lost")
+	require.Len(t, again, 1, "the key is not lost")
 	require.Len(t, commit(t, q, late), 1)
 	lost, err := q.Extend(t.Context(), time.Minute, late...)
 	require.NoError(t, err)

@@ -104,7 +104,7 @@ func TestSlotThatMovesUnderLoadLosesNothing(t *testing.T) {
 		}
 	}
 	before := l.sent.Load()
-	testkit.Eventually(t, func() bool { return l.sent.Load() > before+100 }, "it goes on")
+	testkit.Eventually(t, func() bool { return l.sent.Load() > before+100 }, "the load continues")
 	l.end()
 	for {
 		leases := take(t, q, 1000)
@@ -118,8 +118,8 @@ func TestSlotThatMovesUnderLoadLosesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, s.Waiting+s.Leased)
 	require.Equal(t, l.added.Load(), s.Appended)
-	t.Log("answers that were tried again: ", client.seen)
-	require.Positive(t, client.seen["TRYAGAIN"], "no script has met keys on both sides")
+	t.Log("retried replies:", client.seen)
+	require.Positive(t, client.seen["TRYAGAIN"], "no script accessed keys on both sides")
 }
 
 func TestConcurrentCallsAreLinearizableWhileTheirSlotMoves(t *testing.T) {
@@ -141,8 +141,8 @@ func TestConcurrentCallsAreLinearizableWhileTheirSlotMoves(t *testing.T) {
 			}
 		}
 	}})
-	t.Log("moves: ", moves, ", answers that were tried again: ", client.seen)
-	require.Positive(t, client.seen["TRYAGAIN"], "no script has met keys on both sides")
+	t.Log("moves: ", moves, ", retried replies:", client.seen)
+	require.Positive(t, client.seen["TRYAGAIN"], "no script accessed keys on both sides")
 }
 
 // counting counts the cluster's errors that the client does not handle itself.
@@ -219,7 +219,7 @@ func TestFailoverToAReplicaThatLagsLosesWhatItLacksAndNothingElse(t *testing.T) 
 	replica.Stop(t)
 	master.CLI(t, "CLIENT", "KILL", "TYPE", "replica") // later writes must not be in its replication buffer
 	add(t, q, lacks...)
-	require.Empty(t, commit(t, q, held[:2]), "the replica still has these leased")
+	require.Empty(t, commit(t, q, held[:2]), "on the replica these keys are still leased")
 	zombies := take(t, q, 30)
 	require.Len(t, zombies, 30)
 	master.Kill(t)
@@ -231,14 +231,14 @@ func TestFailoverToAReplicaThatLagsLosesWhatItLacksAndNothingElse(t *testing.T) 
 	require.NoError(t, err)
 	for i := range had {
 		require.True(t, there[i], had[i])
-		require.False(t, there[len(had)+i], "it was never on the replica, or this test tests nothing: %s", lacks[i])
+		require.False(t, there[len(had)+i], "the replica never had this key, so the test proves nothing: %s", lacks[i])
 	}
 	require.Len(t, commit(t, q, zombies), 30, "the replica lacks this reservation")
-	require.Empty(t, commit(t, q, held[2:]), "except of that key")
+	require.Empty(t, commit(t, q, held[2:]), "only the leases of that key are stale")
 	rest := take(t, q, 1000)
 	require.Len(t, rest, len(had)-5+1)
 	require.Empty(t, commit(t, q, rest))
-	require.Empty(t, commit(t, q, held[:2]), "these were committed, and come again: at least once")
+	require.Empty(t, commit(t, q, held[:2]), "the committed keys come again: at least once")
 	s, err := q.Stats(t.Context())
 	require.NoError(t, err, "counts agree")
 	require.Zero(t, s.Waiting+s.Leased)

@@ -75,7 +75,7 @@ func TestEachKeyThatIsDeletedIsNamedByEveryCallAndRepairLosesRecordsOnly(t *test
 		t.Run(kind, func(t *testing.T) {
 			q, cl, at, leases := fullOfAll(t, c)
 			keys := q.shards[0].keys
-			require.EqualValues(t, len(kinds), c.Exists(ctx, keys...).Val(), "each key is there")
+			require.EqualValues(t, len(kinds), c.Exists(ctx, keys...).Val(), "each Redis key exists")
 			before := c.HGetAll(ctx, keys[2]).Val()
 			require.NoError(t, c.Del(ctx, keys[i]).Err())
 			woken := make(chan struct{}, 100)
@@ -163,11 +163,11 @@ func TestEntriesThatAreGoneAreMadeOfTheNewestChangesOfTheirKeys(t *testing.T) {
 	require.NoError(t, err)
 	again := take(t, q, 10)
 	require.Len(t, again, 2)
-	require.Equal(t, []string{"b", "a"}, []string{again[0].Key, again[1].Key}, "in the order of arrival")
+	require.Equal(t, []string{"b", "a"}, []string{again[0].Key, again[1].Key}, "the keys are in the order of arrival")
 	require.Equal(t, "body", string(again[0].Records[0].Body))
 	require.Len(t, again[1].Records, 1)
 	require.Equal(t, "newer", string(again[1].Records[0].Body))
-	require.Len(t, commit(t, q, leased), 2, "the leases of before are stale")
+	require.Len(t, commit(t, q, leased), 2, "earlier leases are stale")
 	require.Empty(t, commit(t, q, again))
 }
 
@@ -194,7 +194,7 @@ func TestRecordsOfAnOlderVersionAreSentAndCountedWhenTheirEntryIsGone(t *testing
 	leases := take(t, again, 1)
 	require.Equal(t, "body", string(leases[0].Records[0].Body))
 	require.Empty(t, commit(t, again, leases))
-	require.Equal(t, "2", c.HGet(t.Context(), m, "v").Val(), "an older program does not open it")
+	require.Equal(t, "2", c.HGet(t.Context(), m, "v").Val(), "an older program does not open the queue")
 	old("b")
 	require.NoError(t, c.Del(t.Context(), k).Err())
 	done, err := again.Repair(t.Context(), 10)

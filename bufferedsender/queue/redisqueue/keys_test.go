@@ -25,7 +25,7 @@ func TestAllKeysOfAShardAreInOneSlotOfTheClusterWhateverTheName(t *testing.T) {
 			slot := c.ClusterKeySlot(t.Context(), keys[0]).Val()
 			tag, _, _ := strings.Cut(keys[0], "}")
 			for _, k := range keys {
-				require.False(t, seen[k], "%q is of two queues", k)
+				require.False(t, seen[k], "%q belongs to two queues", k)
 				seen[k] = true
 				require.Equal(t, slot, c.ClusterKeySlot(t.Context(), k).Val(), "%q", name)
 				require.True(t, strings.HasPrefix(k, tag+"}:"), k)

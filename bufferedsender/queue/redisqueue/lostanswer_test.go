@@ -49,7 +49,7 @@ func TestFullServerDoesNotHideThatTheCallWasKept(t *testing.T) {
 	_, err = q.Append(t.Context(), call)
 	t.Log(err)
 	if errors.Is(err, queue.ErrFull) {
-		require.ErrorIs(t, err, queue.ErrUnknown, "only ErrFull would mean that nothing was kept, but it was")
+		require.ErrorIs(t, err, queue.ErrUnknown, "the record was kept, so the error must not be ErrFull")
 	}
 }
 
@@ -84,7 +84,7 @@ func TestLostAnswerThenRefusalIsUnknown(t *testing.T) {
 			require.Error(t, err)
 			(<-undo)()
 			require.True(t, there(t, direct, "a"))
-			require.ErrorIs(t, err, queue.ErrUnknown, "it was kept")
+			require.ErrorIs(t, err, queue.ErrUnknown, "the record was kept")
 		})
 	}
 }
@@ -172,7 +172,7 @@ func TestWaitThatIsInterruptedIsUnknown(t *testing.T) {
 	t.Log(err)
 	server.CLI(t, "REPLICAOF", "NO", "ONE")
 	require.True(t, there(t, q, "a"))
-	require.ErrorIs(t, err, queue.ErrUnknown, "it was kept")
+	require.ErrorIs(t, err, queue.ErrUnknown, "the record was kept")
 }
 
 type said string

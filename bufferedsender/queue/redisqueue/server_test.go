@@ -159,17 +159,17 @@ func TestServerThatKeepsLessThanAskedForIsRefused(t *testing.T) {
 		refusal  string // "" means that it is accepted
 		survives string
 	}{
-		"everysec":             {nil, Server, "", "up to two seconds"},
-		"everysec for a crash": {nil, Process, "", "up to two seconds"},
-		"everysec for disk":    {nil, Disk, "want yes and always for Disk", "up to two seconds"},
-		"always":               {[]string{"--appendfsync", "always"}, Disk, "", "is on the server's disk"},
-		"nothing":              {[]string{"--appendonly", "no"}, Server, "keeps nothing when its process ends", "keeps nothing when its process ends"},
-		"snapshots":            {[]string{"--appendonly", "no", "--save", "60 1"}, Server, "", "after its last snapshot"},
-		"snapshots, asked":     {[]string{"--appendonly", "no", "--save", "60 1"}, Process, "want yes for Process", "after its last snapshot"},
-		"evicting":             {[]string{"--maxmemory-policy", "allkeys-lru"}, Server, "may evict keys", "may evict keys"},
-		"evicting the mortal":  {[]string{"--maxmemory-policy", "volatile-lru"}, Server, "", "survives a crash"},
-		"settings hidden":      {[]string{"--rename-command", "CONFIG", ""}, Server, "", "is unknown, appendfsync cannot be read"},
-		"hidden, disk":         {[]string{"--rename-command", "CONFIG", ""}, Disk, "appendfsync unknown", "is unknown"},
+		"everysec":                  {nil, Server, "", "up to two seconds"},
+		"everysec for a crash":      {nil, Process, "", "up to two seconds"},
+		"everysec for disk":         {nil, Disk, "want yes and always for Disk", "up to two seconds"},
+		"always":                    {[]string{"--appendfsync", "always"}, Disk, "", "is on the server's disk"},
+		"nothing":                   {[]string{"--appendonly", "no"}, Server, "keeps nothing when its process ends", "keeps nothing when its process ends"},
+		"snapshots":                 {[]string{"--appendonly", "no", "--save", "60 1"}, Server, "", "after its last snapshot"},
+		"snapshots, asked":          {[]string{"--appendonly", "no", "--save", "60 1"}, Process, "want yes for Process", "after its last snapshot"},
+		"evicting":                  {[]string{"--maxmemory-policy", "allkeys-lru"}, Server, "may evict keys", "may evict keys"},
+		"evicting keys that expire": {[]string{"--maxmemory-policy", "volatile-lru"}, Server, "", "survives a crash"},
+		"settings hidden":           {[]string{"--rename-command", "CONFIG", ""}, Server, "", "is unknown, appendfsync cannot be read"},
+		"hidden, disk":              {[]string{"--rename-command", "CONFIG", ""}, Disk, "appendfsync unknown", "is unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -224,7 +224,7 @@ func TestPartOfACallMayBeFull(t *testing.T) {
 	require.NoError(t, err)
 	s, err := q.Stats(t.Context())
 	require.NoError(t, err)
-	require.EqualValues(t, 1000, s.Waiting, "nothing came twice")
+	require.EqualValues(t, 1000, s.Waiting, "no record came twice")
 	require.EqualValues(t, 2000, s.Appended)
 }
 
@@ -411,7 +411,7 @@ func TestServerThatWasEmptiedHasLostTheQueue(t *testing.T) {
 	_, err = again.Settled(t.Context(), r.Position)
 	require.ErrorIs(t, err, queue.ErrLost)
 	_, err = q.Append(t.Context(), callOf("body", "b"))
-	require.ErrorIs(t, err, queue.ErrLost, "another process created it again")
+	require.ErrorIs(t, err, queue.ErrLost, "another process has created the queue again")
 }
 
 func TestWatcherIsWokenByOthersAndByTime(t *testing.T) {
@@ -432,7 +432,7 @@ func TestWatcherIsWokenByOthersAndByTime(t *testing.T) {
 		select {
 		case <-woken:
 		case <-time.After(d):
-			t.Fatal("not woken")
+			t.Fatal("the caller was not woken")
 		}
 	}
 	testkit.Eventually(t, func() bool { return c2.PubSubNumSub(t.Context(), a.channel).Val()[a.channel] == 1 })
@@ -446,5 +446,5 @@ func TestWatcherIsWokenByOthersAndByTime(t *testing.T) {
 	}
 	wait(10 * time.Second)
 	testkit.Eventually(t, func() bool { return len(take(t, a, 1)) == 1 })
-	require.Len(t, commit(t, b, leases), 1, "a zombie settles nothing")
+	require.Len(t, commit(t, b, leases), 1, "a holder without a lease settles nothing")
 }

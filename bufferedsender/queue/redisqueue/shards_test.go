@@ -85,7 +85,7 @@ func TestShardThatIsDownStopsItselfOnly(t *testing.T) {
 		}
 		commit(t, q, leases)
 	}
-	require.Positive(t, n, "nothing of three healthy shards was handed out in three seconds")
+	require.Positive(t, n, "three healthy shards handed out nothing in three seconds")
 }
 
 func TestShardThatIsDownParksNobody(t *testing.T) {

@@ -18,7 +18,7 @@ type State[R Ref] struct {
 	Reason, ReplacedReason          string
 	Gen, LeasedGen                  uint32
 
-	// Of the lease, if Leased.
+	// The lease, if Leased.
 	Token, Holder queue.ID
 	Name          string
 	Company       bool // of its holder
