@@ -98,7 +98,7 @@ func (p *pass) slot(ctx context.Context, query func(ctx context.Context) error) 
 	return p.Member.Do(ctx, models.ClassBestEffort, query)
 }
 
-// confirm looks differences up again. It returns and counts those of the same kind without pending writes.
+// confirm looks differences up again. It returns and counts those that are of the same kind and have no pending writes.
 func (p *pass) confirm(ctx context.Context, t *task, found []difference) (confirmed []difference, err error) {
 	if len(found) == 0 {
 		return nil, nil

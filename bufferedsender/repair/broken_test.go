@@ -94,8 +94,8 @@ func TestAPassThatBreaksOffTellsWhatItHasWritten(t *testing.T) {
 				time.Sleep(time.Minute)
 				report, err = w.repair(&Options{Store: store})
 				require.NoError(t, err)
-				assert.EqualValues(t, 395, report.Repaired, "the sum, as in the text")
-				assert.EqualValues(t, 5, report.Rejected, "and not twice")
+				assert.EqualValues(t, 395, report.Repaired, "the sum of both passes, as documented")
+				assert.EqualValues(t, 5, report.Rejected, "rejected keys are not counted twice")
 				assert.EqualValues(t, 400, w.total())
 				assert.False(t, report.Agrees())
 			})
@@ -123,7 +123,7 @@ func TestAWatchTellsOfThePassThatItsContextHasEnded(t *testing.T) {
 	})
 }
 
-// Read does not return keys that must be deleted, either, but that is not the reason.
+// Read does not return keys that must be deleted either, but not because the source reads nothing.
 func TestAnIndexThatDoesNotShowDeletesIsNotTakenForASourceThatReadsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(5000)

@@ -175,12 +175,12 @@ func TestAScanThatHasNothingOfWhatLookupFindsEndsAPass(t *testing.T) {
 		"rows come behind the scan":              {after(1), always, false},
 		"rows come behind the sample":            {after(2), always, false},
 		"rows come back behind the first lookup": {always, after(1), false},
-		"there is nothing":                       {never, never, false},
+		"neither side has rows":                  {never, never, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				w.fill(300)
-				if name != "there is nothing" {
+				if name != "neither side has rows" {
 					w.set("new", &hotel{ID: "new", Version: 1})
 				}
 				scans := 0
@@ -232,6 +232,6 @@ func TestWhatOthersChangeMeanwhileIsNoContradiction(t *testing.T) {
 		report, err := repairer(askedOf{half{w, "source"}, yes, yes, &scans}, half{w, "index"}, nil, &Options{DryRun: true, Logger: quiet}).Run(t.Context())
 		require.NoError(t, err)
 		assert.EqualValues(t, 300, report.Passing)
-		assert.Equal(t, 2, scans, "the sample is one")
+		assert.Equal(t, 2, scans, "the sample has one row")
 	})
 }

@@ -143,10 +143,10 @@ type Receipt struct {
 // no delete failed.
 //
 // Each key is held: first until all earlier writes of this sender to it are confirmed, then for Pause, until the index
-// shows them. So the delete overwrites nothing that is pending. What the sender accepts for a held key waits and
-// goes after the delete. Writes of other senders and processes are only seen in the index. A document is deleted
-// although such a write has made it stop matching, if the index does not show that write at the lookup, or if it comes
-// between lookup and delete. If that matters, stop these writers or let them write again.
+// shows them. So the delete overwrites nothing that is pending. Actions that the sender accepts for a held key wait
+// and are sent after the delete. Writes of other senders and processes are only seen in the index. A document is
+// deleted although such a write has made it stop matching, if the index does not show that write at the lookup, or if
+// it comes between lookup and delete. If that matters, stop these writers or let them write again.
 //
 // Permissions can hide documents from a search.Rows, even with an admin key, and would make the receipt untrue. So
 // DeleteWhere first reads the definition of the index. If it has permission filters, all reads are elevated; if they

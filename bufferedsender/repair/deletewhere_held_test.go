@@ -20,8 +20,8 @@ import (
 // caller expects them.
 func TestADeleteThatIsInNoRequestWhenTheContextEndsIsNeverSent(t *testing.T) {
 	for name, raw := range map[string]func(*bufferedsender.RawSender) repair.Sender{
-		"taken back":             func(s *bufferedsender.RawSender) repair.Sender { return s },
-		"it cannot be withdrawn": func(s *bufferedsender.RawSender) repair.Sender { return plainSender{s} },
+		"the sender withdraws the deletes": func(s *bufferedsender.RawSender) repair.Sender { return s },
+		"a sender without Withdraw":        func(s *bufferedsender.RawSender) repair.Sender { return plainSender{s} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -49,11 +49,11 @@ func TestWhatDoesNotFitIntoMemoryIsScannedAgain(t *testing.T) {
 		meanwhile        []record
 		matched, changed int64
 	}{
-		"nothing changes":                   {nil, 100, 0},
-		"one stops matching":                {[]record{{ID: "ann-0000070", Owner: "ben"}}, 100, 1},
-		"one document begins to match":      {[]record{{ID: "ann-0000070x", Owner: "ann"}}, 101, 0},
-		"one before the second":             {[]record{{ID: "aaa", Owner: "ann"}}, 100, 0},
-		"one stops to match and one begins": {[]record{{ID: "ann-0000070", Owner: "ben"}, {ID: "ann-0000070x", Owner: "ann"}}, 100, 0},
+		"nothing changes":                                    {nil, 100, 0},
+		"one document stops matching":                        {[]record{{ID: "ann-0000070", Owner: "ben"}}, 100, 1},
+		"one document begins to match":                       {[]record{{ID: "ann-0000070x", Owner: "ann"}}, 101, 0},
+		"a document before the second match begins to match": {[]record{{ID: "aaa", Owner: "ann"}}, 100, 0},
+		"one document stops matching and another begins":     {[]record{{ID: "ann-0000070", Owner: "ben"}, {ID: "ann-0000070x", Owner: "ann"}}, 100, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestWhatDoesNotFitIntoMemoryIsScannedAgain(t *testing.T) {
 				opts.SetSpoolBytes(30 * (16 + 11))
 				opts.SetBatches(7, 0)
 				receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), opts)
-				if name == "one before the second" {
+				if name == "a document before the second match begins to match" {
 					require.ErrorIs(t, err, repair.ErrMatchesLeft)
 				} else {
 					require.NoError(t, err)
@@ -195,7 +195,7 @@ func TestNoneLeftIsSaidWhenTheIndexHasCaughtUp(t *testing.T) {
 					return
 				}
 				require.NoError(t, err)
-				assert.GreaterOrEqual(t, receipt.NoneLeftAt.Sub(receipt.Began), 2*time.Second+c.lag, "as soon as it could be seen")
+				assert.GreaterOrEqual(t, receipt.NoneLeftAt.Sub(receipt.Began), 2*time.Second+c.lag, "the documents become visible only after the lag")
 			})
 		})
 	}

@@ -219,7 +219,7 @@ func TestARoundInWhichNothingIsDeletedIsTheLast(t *testing.T) {
 		require.ErrorIs(t, err, repair.ErrMatchesLeft)
 		balanced(t, receipt)
 		assert.Equal(t, 2, receipt.Rounds)
-		assert.EqualValues(t, 10, receipt.Failed, "5 in each")
+		assert.EqualValues(t, 10, receipt.Failed, "five in each of two rounds")
 		assert.EqualValues(t, 55, receipt.Matched)
 	})
 }
@@ -317,7 +317,7 @@ func TestASenderThatDoesNotFlushByItselfDeletesAllTheSame(t *testing.T) {
 		receipt, err := repair.DeleteWhere(t.Context(), r.of("ann"), r.sender.Raw(), r.all())
 		require.NoError(t, err)
 		assert.EqualValues(t, 1234, receipt.Deleted)
-		assert.Equal(t, 4*time.Second, receipt.Ended.Sub(receipt.Began), "and no timer was waited for")
+		assert.Equal(t, 4*time.Second, receipt.Ended.Sub(receipt.Began), "the call waits for no timer")
 	})
 }
 

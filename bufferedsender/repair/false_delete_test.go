@@ -82,7 +82,7 @@ func TestARowThatCannotBeComparedIsLeftOutAndNamed(t *testing.T) {
 	assert.Equal(t, []string{"57", "58", "ritz"}, report.Keys[Unreadable])
 	assert.EqualValues(t, 3, report.Unreadable)
 	assert.Zero(t, report.Deleted, "the source's row of ritz is unknown")
-	assert.EqualValues(t, 7, report.Repaired, "all others, Ritz among them")
+	assert.EqualValues(t, 7, report.Repaired, "all other rows, Ritz among them")
 	assert.False(t, report.Agrees())
 	assert.Contains(t, log.String(), `key=ritz problem="Lookup has returned the key \"Ritz\", which it was not asked for`)
 	assert.Contains(t, log.String(), `key=57 problem="the column version: the version infinity (string) is neither`)

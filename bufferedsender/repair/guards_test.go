@@ -59,7 +59,8 @@ func TestTheBoundOnDeletesIsOfADay(t *testing.T) {
 	}
 }
 
-// A Store is shared by processes. What this process deletes without one counts with it, and the other way round.
+// A Store is shared by processes. Deletes of this process without a Store count together with deletes in the Store,
+// in both directions.
 func TestADayIsOfPassesWithAndWithoutAStoreTogether(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(1000)
@@ -81,7 +82,7 @@ func TestADayIsOfPassesWithAndWithoutAStoreTogether(t *testing.T) {
 			require.ErrorAs(t, pass(order[1]), &e)
 			assert.EqualValues(t, 40, e.Deleted)
 			require.ErrorAs(t, pass(order[0]), &e)
-			assert.EqualValues(t, 40, e.Deleted, "it counts once")
+			assert.EqualValues(t, 40, e.Deleted, "the delete counts once")
 			time.Sleep(24 * time.Hour)
 			for i := range 80 { // the refused ones
 				w.set(key(next-1-i), &hotel{ID: key(next - 1 - i), Version: 1})

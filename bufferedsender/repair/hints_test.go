@@ -27,7 +27,7 @@ func TestHintsDoNotLiftTheGuard(t *testing.T) {
 		assert.Zero(t, report.Deleted)
 		assert.Empty(t, w.deleted)
 		n := set.Stats().Keys["hotels"]
-		assert.Equal(t, 999, n, "they must still be repaired")
+		assert.Equal(t, 999, n, "the hinted keys must still be repaired")
 
 		report, err = w.repair(&Options{Hints: set, HintsOf: "hotels", AllowDeletes: 999})
 		require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestHintsOfWhatWasNotRepairedAreKept(t *testing.T) {
 		require.NoError(t, err)
 		assert.Zero(t, report.Repaired)
 		n := set.Stats().Keys["hotels"]
-		assert.Equal(t, 1, n, "the one that is not as it should be")
+		assert.Equal(t, 1, n, "the only key that differs")
 	})
 }
 
@@ -81,7 +81,7 @@ func TestHintedKeysAreNotCountedAsDifferences(t *testing.T) {
 	})
 }
 
-// "Everything" arrived when half had been compared.
+// The report that every key may differ came when half had been compared.
 func TestAPassThatGoesOnIsNotOneOfEverything(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(30_000)

@@ -62,7 +62,7 @@ func TestDifferencesAreRepairedThroughAQueue(t *testing.T) {
 		assert.EqualValues(t, 80, report.Marked)
 		report, err = w.run(nil, opts)
 		require.NoError(t, err)
-		assert.Zero(t, report.Marked, "they wait in the queue")
+		assert.Zero(t, report.Marked, "the keys wait in the queue")
 		assert.EqualValues(t, 80, report.Pending)
 		// Meanwhile a row is created: its key is in the queue, and a later read of it is current.
 		w.set(key(200), &hotel{ID: key(200), Version: 5})
@@ -70,7 +70,7 @@ func TestDifferencesAreRepairedThroughAQueue(t *testing.T) {
 		require.NoError(t, s.Flush(t.Context(), nil))
 		time.Sleep(time.Minute)
 		w.agrees()
-		assert.Len(t, w.written, 80, "nothing else was written")
+		assert.Len(t, w.written, 80, "no other document was written")
 		report, err = w.run(nil, opts)
 		require.NoError(t, err)
 		assert.True(t, report.Agrees(), "%+v", report)
@@ -106,7 +106,7 @@ func TestDifferencesAreRepairedThroughAnOutbox(t *testing.T) {
 	assert.EqualValues(t, 80, report.Marked)
 	report, err = w.run(nil, opts)
 	require.NoError(t, err)
-	assert.Zero(t, report.Marked, "they wait in the outbox")
+	assert.Zero(t, report.Marked, "the keys wait in the outbox")
 	assert.EqualValues(t, 80, report.Pending)
 
 	sender := w.sender(&bufferedsender.Options[hotel]{AutoFlushInterval: time.Millisecond})

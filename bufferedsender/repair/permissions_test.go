@@ -137,7 +137,7 @@ func TestReceiptIsOfTheWholeIndexOrThereIsNone(t *testing.T) {
 	}
 	total := func(ctx context.Context) (int64, error) { return r.role.DocumentCount(ctx, nil) }
 	r.service.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-		assert.NotContains(t, req.URL.Path, "$count", "which may be trimmed")
+		assert.NotContains(t, req.URL.Path, "$count", "permissions may trim the count")
 		return next(req)
 	})
 	receipt, err := repair.DeleteWhere(ctx, r.rows(t, r.role), r.sender.Raw(), &repair.DeleteOptions{Total: total, MaxShare: 1, Pause: -1})
@@ -166,7 +166,7 @@ func TestRepairIsOfTheWholeIndexOrThereIsNone(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.Zero(t, report.Repaired, name)
 	}
-	assert.Len(t, r.service.Changes("guarded"), written, "nothing was written again")
+	assert.Len(t, r.service.Changes("guarded"), written, "no document was written again")
 }
 
 // client returns a client with a credential and an api-version.

@@ -70,7 +70,7 @@ func TestAKilledProcessIsFollowedByOneThatGoesOn(t *testing.T) {
 		require.NoError(t, err)
 		switch {
 		case i%40 == 0: // it is missing
-			d.ID += "x" // and another one is there; so few need not be allowed, of which a kill would change the number
+			d.ID += "x" // another one is surplus; so few deletes need no AllowDeletes, whose value would depend on the kill
 		case i%10 == 1:
 			d.Version = 3
 		}

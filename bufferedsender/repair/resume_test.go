@@ -79,7 +79,7 @@ func TestADeleteThatWasInterruptedIsFinished(t *testing.T) {
 		time.Sleep(time.Minute)
 		_, err = w.repair(&Options{Store: store})
 		require.NoError(t, err)
-		assert.Len(t, w.scanned[1], scans, "all was compared before")
+		assert.Len(t, w.scanned[1], scans, "everything was compared before")
 		w.agrees()
 	})
 }
@@ -180,7 +180,7 @@ func (s spoiled) Save(context.Context, string, []byte) error {
 }
 
 // Writers run at full speed: some through the repairing sender, one in another process, which holds no keys.
-// Documents are deleted, corrupted and added behind their backs. At the end index and table are equal, and no
+// Documents are deleted, corrupted and added without their knowledge. At the end index and table are equal, and no
 // existing document was deleted.
 func TestRandomWritersBesideARepairLoseNothing(t *testing.T) {
 	first, seeds := uint64(0), uint64(testkit.Cases(20, 60, 200))
@@ -291,7 +291,7 @@ func randomWorld(t *testing.T, w *world, seed uint64) {
 	w.agrees()
 	report, err := repairer(half{w, "source"}, half{w, "index"}, shared.Raw(), &Options{Logger: quiet}).Run(t.Context())
 	require.NoError(t, err)
-	require.Zero(t, report.Repaired+report.Deleted+report.Missing+report.Different+report.Surplus, "it converges")
+	require.Zero(t, report.Repaired+report.Deleted+report.Missing+report.Different+report.Surplus, "the second pass finds no difference")
 }
 
 // stuckStore has ranges that it does not release.

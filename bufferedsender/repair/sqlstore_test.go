@@ -53,7 +53,7 @@ func TestARangeInATableHasOneProcess(t *testing.T) {
 		assert.False(t, ok)
 		other, ok, err := b.Lock(t.Context(), "ONE")
 		require.NoError(t, err)
-		assert.True(t, ok, "another range")
+		assert.True(t, ok, "the store gives out another range")
 		require.NoError(t, other())
 
 		text, err := a.Load(t.Context(), "one")
@@ -123,7 +123,7 @@ func TestProcessesShareTheRangesOfATable(t *testing.T) {
 		assert.EqualValues(t, 100, total.Repaired)
 		assert.EqualValues(t, 1000, total.SourceRows, "each row once")
 		for i := range reports {
-			assert.NotZero(t, reports[i].SourceRows, "all have worked")
+			assert.NotZero(t, reports[i].SourceRows, "each process has compared rows")
 		}
 		w.agrees()
 	})

@@ -230,7 +230,7 @@ func TestASourceThatLiesDeletesNothingByATree(t *testing.T) {
 
 // With the table of another system, the more rows it has, the fewer of a hundred documents seem surplus.
 func TestASourceThatLiesWritesNothingByATree(t *testing.T) {
-	for name, rows := range map[string]int{"few": 60, "as many as are looked at": treeRounds*128 - 148, "more": treeRounds * 128} {
+	for name, rows := range map[string]int{"few": 60, "as many as one pass looks at": treeRounds*128 - 148, "more": treeRounds * 128} {
 		inBubble(t, func(t *testing.T, world *world) {
 			w := withTree(t, world, digesttree.Options{Empty: true})
 			w.page = 10_000

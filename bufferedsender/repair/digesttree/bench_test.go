@@ -113,7 +113,7 @@ func full(b *testing.B, dir string, g generated) *Tree {
 var benchKeys = flag.Int("keys", 1_000_000, "number of keys of BenchmarkCompare; building the tree with 10000000 takes about ten seconds and 3 GB")
 
 // BenchmarkCompare measures a comparison without its pauses. The source is read once without differences and twice
-// with some. "told" is a tree in which a tenth of the keys has changed since the last fold.
+// with some. "told" is a tree with changes reported since the last fold, of a tenth of the keys.
 func BenchmarkCompare(b *testing.B) {
 	ctx := context.Background()
 	g := generated{n: *benchKeys, changed: -1}

@@ -66,7 +66,7 @@ func TestOnlyWhatDiffersAllAlongIsADifference(t *testing.T) {
 	require.Equal(t, []Difference{{Key: "lost", Here: 1, There: 2}}, found.Keys)
 
 	found = compared(t, tree, &moving{tables: []table{first, tableOf(map[string]int64{"lost": 1, "written": 1, "late": 1, "same": 1})}})
-	require.Equal(t, Differences{}, found, "changes that arrived meanwhile")
+	require.Equal(t, Differences{}, found, "changes that arrived during the comparison are not differences")
 	tell(tree, map[string]int64{"lost": 2, "written": 2})
 	found = compared(t, tree, &moving{tables: []table{first, third}})
 	require.Equal(t, Differences{}, found, "equal segments are not read again")
@@ -89,7 +89,7 @@ func TestAComparisonWaitsAJitteredPauseBeforeEachLookUnlessNothingDiffers(t *tes
 			require.NoError(t, err)
 			require.Len(t, found.Keys, 1)
 			waited[time.Since(began)] = true
-			require.GreaterOrEqual(t, time.Since(began), pause, "twice the half")
+			require.GreaterOrEqual(t, time.Since(began), pause, "the pause is twice its lower half")
 			require.LessOrEqual(t, time.Since(began), 3*pause)
 		}
 		require.Greater(t, len(waited), 10)
@@ -195,7 +195,7 @@ func TestASegmentThatDiffersAndYieldsNothingTwiceIsBuiltAnewAndCounted(t *testin
 	side := wrong{tableOf(all), "k3"}
 	found := compared(t, tree, side)
 	require.Equal(t, Differences{Segments: 1}, found)
-	require.Equal(t, Differences{}, compared(t, tree, tableOf(all)), "in a row: it does not differ, so the count restarts")
+	require.Equal(t, Differences{}, compared(t, tree, tableOf(all)), "the segment does not differ now, so its count restarts")
 	require.Equal(t, Differences{Segments: 1}, compared(t, tree, side))
 	require.Equal(t, Differences{Segments: 1}, compared(t, tree, side))
 	require.Equal(t, Differences{Unknown: 1}, compared(t, tree, side), "the segment does not differ forever")
@@ -203,7 +203,7 @@ func TestASegmentThatDiffersAndYieldsNothingTwiceIsBuiltAnewAndCounted(t *testin
 	require.Equal(t, [2]int64{1, 20}, rebuildAll(t, tree, tableOf(all)))
 	require.Equal(t, Differences{}, compared(t, tree, tableOf(all)))
 
-	delete(all, "k7")      // not if its segment has found another key
+	delete(all, "k7")      // but not if its segment has found another key
 	for key := range all { // one in the same segment
 		if tree.shape.segment(hashOf(key)) == tree.shape.segment(hashOf("k7")) {
 			side = wrong{tableOf(all), key}

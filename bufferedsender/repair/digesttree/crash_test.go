@@ -167,7 +167,7 @@ func TestDamageOfAnyByteIsUnknownOrDueAndMakesNothingUp(t *testing.T) {
 				}
 			}
 			require.NoError(t, v.release())
-			require.Less(t, sureSegments(tree), 4, "%s, byte %d is not noticed", name, at)
+			require.Less(t, sureSegments(tree), 4, "%s, byte %d is not detected", name, at)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func TestAKilledProcessLeavesWhatWasSyncedAndFreesTheFolder(t *testing.T) {
 		require.Equal(t, 16, stats.Due)
 		require.Zero(t, stats.Unknown+int(stats.Damaged))
 		require.GreaterOrEqual(t, len(found), last+1)
-		require.Equal(t, versions(len(found)), found, "all up to some key")
+		require.Equal(t, versions(len(found)), found, "all keys up to some key")
 		require.NoError(t, tree.Close(context.Background()))
 	}
 }

@@ -33,7 +33,7 @@ func TestARebuildGivesTheTreeWhatTheIndexHas(t *testing.T) {
 		tree = openDisk(t, d, Options{})
 		require.Equal(t, index, content(t, tree))
 		require.Zero(t, tree.Stats().Due)
-		require.Len(t, d.Files(), 2+tree.Stats().Segments/256*btoi(folded), "the rows are gone")
+		require.Len(t, d.Files(), 2+tree.Stats().Segments/256*btoi(folded), "the files of the rows are gone")
 	}
 }
 
@@ -94,7 +94,7 @@ func TestAScanThatFailsOrEndsEarlyBuildsNothing(t *testing.T) {
 	require.ErrorIs(t, err, disktest.ErrDisk)
 	require.Equal(t, want, content(t, tree))
 	require.Equal(t, 2, tree.Stats().Due)
-	require.Len(t, d.Files(), 1, "the rows are gone")
+	require.Len(t, d.Files(), 1, "the files of the rows are gone")
 	require.Equal(t, [2]int64{2, 10}, rebuildAll(t, tree, tableOf(want)))
 }
 
@@ -113,7 +113,7 @@ func TestADiskThatFailsDuringARebuildBuildsNothing(t *testing.T) {
 		require.ErrorIs(t, err, disktest.ErrDisk, op)
 		require.Empty(t, content(t, tree))
 		require.Equal(t, 4, tree.Stats().Due)
-		require.Len(t, d.Files(), 1, "the rows are gone")
+		require.Len(t, d.Files(), 1, "the files of the rows are gone")
 	}
 }
 
@@ -234,7 +234,7 @@ func TestCloseEndsARebuildBeforeItGivesTheFolderBack(t *testing.T) {
 				close(read)
 			}
 			require.NoError(t, tree.Close(t.Context()))
-			require.Len(t, d.Files(), 1, "the rows are gone")
+			require.Len(t, d.Files(), 1, "the files of the rows are gone")
 			require.ErrorIs(t, <-ended, errClosed, at)
 		}
 	})

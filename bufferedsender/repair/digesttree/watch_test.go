@@ -57,7 +57,7 @@ func TestWhatIsToldSinceALookCountsMoreThanWhatItHasSeen(t *testing.T) {
 	require.Equal(t, 2, l([]string{"a", "b", "c", "d", "e"}, seen), "c, and d, which is not there")
 	require.Equal(t, map[string]int64{"a": 2, "c": 5, "e": 1}, content(t, tree))
 	require.Equal(t, 1, l([]string{"c"}, []models.Row{{Key: "c", Version: 6}}), "its own confirmations are not newer changes")
-	require.Zero(t, other([]string{"d"}, []models.Row{{Key: "d", Version: 1}}), "but for another writer it is newer")
+	require.Zero(t, other([]string{"d"}, []models.Row{{Key: "d", Version: 1}}), "the change is newer than that of another writer")
 	end()
 	end()
 	endOther()
