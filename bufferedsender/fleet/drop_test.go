@@ -49,7 +49,7 @@ func TestCloseDoesNotWaitForAClientThatIsBeingMade(t *testing.T) {
 		_ = f.Close(sendertest.Within(t, time.Second))
 		assert.Less(t, time.Since(began), time.Minute)
 		time.Sleep(2 * time.Hour)
-		assert.Zero(t, f.pool.Stats().Members, "its creator has closed the sender")
+		assert.Zero(t, f.pool.Stats().Members, "the creator of the sender has closed it")
 	})
 }
 
@@ -68,7 +68,7 @@ func TestCloseAfterARefusedDropLosesNothing(t *testing.T) {
 		upload(t, a, 5)
 		time.Sleep(time.Minute)
 		err := f.Close(sendertest.Within(t, time.Hour))
-		assert.False(t, err == nil && a.Stats().PendingActions > 0, "Close says nil and %d accepted actions were left", a.Stats().PendingActions)
+		assert.False(t, err == nil && a.Stats().PendingActions > 0, "Close returned nil although %d accepted actions were left", a.Stats().PendingActions)
 		_ = a.Close(sendertest.Within(t, time.Second))
 	})
 }

@@ -296,12 +296,12 @@ func TestWhenAllIndexesFailOneRequestAtATimeFindsOutWhenTheyWork(t *testing.T) {
 			}
 		}
 		s.mu.Unlock()
-		assert.Less(t, late, 200, "one every few seconds for eight minutes; separate probes of each index would make five hundred")
+		assert.Less(t, late, 200, "one probe every few seconds for eight minutes; a probe of each index would make five hundred")
 
 		s.answers(nil, names...)
 		began := time.Now()
 		require.NoError(t, f.Flush(t.Context()))
-		assert.Less(t, time.Since(began), 31*time.Second, "one probe, and soon afterwards all requests")
+		assert.Less(t, time.Since(began), 31*time.Second, "one probe, and soon afterwards all requests are sent")
 		assert.Equal(t, breaker.Closed, f.Breaker().Status().State)
 	})
 }
@@ -373,7 +373,7 @@ func TestPurgeSickGivesUpWhatASickIndexKeepsAndRemembersTheKeys(t *testing.T) {
 		assert.LessOrEqual(t, time.Since(began), 4*time.Second)
 		require.NoError(t, healthy.Flush(t.Context(), nil))
 		time.Sleep(5 * time.Second) // no call is waiting now
-		assert.GreaterOrEqual(t, set.Stats().Keys["sick"], 49, "this one failed first; one may be in flight as a probe")
+		assert.GreaterOrEqual(t, set.Stats().Keys["sick"], 49, "the first index to fail; one of its actions may be in flight as a probe")
 		assert.Empty(t, set.Stats().Everything)
 		assert.Zero(t, set.Stats().Keys["ill"])
 
@@ -417,7 +417,7 @@ func TestTheSlotsFollowTheTuningOfTheService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
 		f := newFleet(t, s, &Options{Tuning: onlyTwo{}})
-		assert.Equal(t, 1, f.Pool().Stats().Slots, "its initial value")
+		assert.Equal(t, 1, f.Pool().Stats().Slots, "the fleet has its initial number of slots")
 		for _, name := range []string{"a", "b", "c"} {
 			one := senderOf(t, f, name, &bufferedsender.Options[hotel]{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 8}})
 			upload(t, one, 100)
@@ -472,7 +472,7 @@ func TestAnIndexWhoseSenderCannotBeMadeIsNotKnown(t *testing.T) {
 		require.NoError(t, f.Pause("named"))
 		_, err = Sender(f, "named", &bufferedsender.Options[hotel]{Class: 99})
 		require.Error(t, err)
-		assert.Equal(t, []string{"named"}, f.Indexes(), "it was named by a call")
+		assert.Equal(t, []string{"named"}, f.Indexes(), "a call has named this index")
 	})
 }
 
@@ -540,7 +540,7 @@ func TestAFleetIsReadyOnceNothingButADocumentIsWantedToTryWith(t *testing.T) {
 		require.ErrorIs(t, f.Health().Ready(), breaker.ErrOpen)
 		time.Sleep(3 * time.Hour)
 		require.NoError(t, f.Health().Ready())
-		require.Error(t, f.Health().Err(), "no request has shown that it is over")
+		require.Error(t, f.Health().Err(), "no request has shown that the outage is over")
 		s.answers(nil, "a", "b")
 		upload(t, senderOf(t, f, "a", nil), 1)
 		upload(t, senderOf(t, f, "b", nil), 1)

@@ -248,7 +248,7 @@ func TestAnIndexThatHangsWithAllSlotsGivesThemUpToThoseThatCome(t *testing.T) {
 		others := indexes(0, 10)
 		b.begin(others...)
 		time.Sleep(5 * time.Second)
-		assert.GreaterOrEqual(t, b.in(time.Minute, others...), 0.8*4*batchOfBusy*float64(time.Second/usual), "four slots")
+		assert.GreaterOrEqual(t, b.in(time.Minute, others...), 0.8*4*batchOfBusy*float64(time.Second/usual), "the other indexes use all four slots")
 		b.stop()
 		b.adding.Wait()
 	})
@@ -310,7 +310,7 @@ func TestSlowIndexesLeaveTheOthersTheirRate(t *testing.T) {
 				}
 				time.Sleep(5 * time.Second)
 				assert.GreaterOrEqual(t, b.in(30*time.Second, good...), c.least*before, "documents a second")
-				assert.Positive(t, b.in(20*time.Second, slow...), "slow ones have their turns")
+				assert.Positive(t, b.in(20*time.Second, slow...), "slow indexes get their turns")
 				b.stop()
 				b.adding.Wait()
 			})

@@ -40,7 +40,7 @@ func (f *Fleet) Stats() Stats {
 	return s
 }
 
-// addTo adds the fields that can be summed. Of OldestAge it keeps the maximum.
+// addTo adds the fields that can be summed. It keeps the maximum of OldestAge.
 func addTo(sum *bufferedsender.Stats, s bufferedsender.Stats) {
 	sum.Accepted += s.Accepted
 	sum.Completed += s.Completed

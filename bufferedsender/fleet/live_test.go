@@ -22,7 +22,7 @@ import (
 func TestLiveUpdatesDoNotNoticeABackfillWhichKeepsItsFloor(t *testing.T) {
 	alone, _ := liveUpdates(t, false, false)
 	require.NotZero(t, alone)
-	for name, others := range map[string]bool{"a backfill alone": false, "with Assured1 in another index": true} {
+	for name, others := range map[string]bool{"a backfill alone": false, "a backfill and Assured1 updates in another index": true} {
 		t.Run(name, func(t *testing.T) {
 			p99, backfilled := liveUpdates(t, true, others)
 			assert.LessOrEqual(t, p99, 2*alone)

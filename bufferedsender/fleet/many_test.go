@@ -18,7 +18,7 @@ import (
 // There are more indexes than floors, each with an occasional document. An index that gathers a batch must send it
 // when others wait for their floor, before its timer.
 func TestMoreIndexesThanFloorsDoNotWaitForTheTimersOfEachOther(t *testing.T) {
-	for name, early := range map[string]bool{"all at once": true, "while others gather": false} {
+	for name, early := range map[string]bool{"all indexes add at once": true, "some indexes add while others gather a batch": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t, newService(), &Options{Pool: &pool.Options{BufferedActions: 100, FloorActions: 10}})

@@ -46,13 +46,13 @@ func TestTheFirstUpdateOfAnIdleIndexDoesNotWaitForThoseThatFail(t *testing.T) {
 			upload(t, senderOf(t, f, name, nil), 5)
 		}
 		require.Error(t, f.Flush(sendertest.Within(t, time.Minute)))
-		require.NotEqual(t, breaker.Closed, f.Breaker().Status().State, "all that was sent has failed")
+		require.NotEqual(t, breaker.Closed, f.Breaker().Status().State, "all requests have failed")
 		for _, gap := range []time.Duration{0, time.Hour} {
 			time.Sleep(gap)
 			began := time.Now()
 			upload(t, idle, 5)
 			require.NoError(t, idle.Flush(sendertest.Within(t, time.Minute), nil))
-			assert.LessOrEqual(t, time.Since(began), 2*s.takes, "one probe, and the rest")
+			assert.LessOrEqual(t, time.Since(began), 2*s.takes, "one probe, then all other requests")
 		}
 	})
 }
@@ -81,9 +81,9 @@ func TestIdleIndexesTryAServiceThatIsDownOnceEach(t *testing.T) {
 		before := requests()
 		time.Sleep(time.Minute)
 		early := requests() - before
-		assert.LessOrEqual(t, early, 6+14, "each once, and the probes of the first minute")
+		assert.LessOrEqual(t, early, 6+14, "one probe of each index, and the probes of the first minute")
 		require.Error(t, f.Flush(sendertest.Within(t, time.Hour)))
-		assert.LessOrEqual(t, requests()-before-early, 3600/15, "a probe at a time")
+		assert.LessOrEqual(t, requests()-before-early, 3600/15, "one probe at a time")
 		s.answers(nil, names...)
 		began := time.Now()
 		require.NoError(t, f.Flush(sendertest.Within(t, time.Hour)))
@@ -117,6 +117,6 @@ func TestHealthTellsWhatIsBusyFromWhatIsSick(t *testing.T) {
 		require.Error(t, f.Flush(sendertest.Within(t, 5*time.Minute)))
 		h = f.Health()
 		require.ErrorContains(t, h.Err(), `index "gone"`)
-		require.NoError(t, h.Ready(), "for a readiness probe")
+		require.NoError(t, h.Ready(), "the readiness probe succeeds")
 	})
 }

@@ -37,7 +37,7 @@ func TestTwoSickIndexesDoNotDelayOneThatIsIdleForAMoment(t *testing.T) {
 				slow++
 			}
 		}
-		assert.LessOrEqual(t, slow, 1, "the first, after two minutes of silence, may have to try whether the service works")
+		assert.LessOrEqual(t, slow, 1, "after two minutes of silence the first request may be a probe of the service")
 	})
 }
 
@@ -62,7 +62,7 @@ func TestALessUrgentClassIsSeenWhileAnotherWaitsForASlot(t *testing.T) {
 		for s.requests("a") == 0 && time.Since(began) < 10*time.Minute {
 			time.Sleep(100 * time.Millisecond)
 		}
-		assert.Less(t, time.Since(began), 5*time.Second, "the interval is one second, and BestEffort has two free slots")
+		assert.Less(t, time.Since(began), 5*time.Second, "slots renew after one second, and BestEffort has two free slots")
 		close(ended)
 	})
 }

@@ -62,7 +62,7 @@ func TestAMemberMayHaveOutOneRequestMoreThanWereAnsweredLately(t *testing.T) {
 		_, first, ok, _ := asks(m)
 		require.True(t, ok)
 		_, _, ok, _ = asks(m)
-		assert.False(t, ok, "an answer of a minute ago proves nothing")
+		assert.False(t, ok, "an answer from a minute ago proves nothing")
 		first.Release(true)
 	})
 }
@@ -95,7 +95,7 @@ func TestALateRequestGivesItsSlotToWhoWaits(t *testing.T) {
 		_, late, ok, _ := asks(m)
 		require.True(t, ok)
 		time.Sleep(time.Hour)
-		require.Zero(t, p.Stats().Late, "no other member wants the slot")
+		require.Zero(t, p.Stats().Late, "no other member waits for the slot")
 		seat, _, ok, granted := asks(other)
 		require.False(t, ok)
 		<-granted
@@ -109,7 +109,7 @@ func TestALateRequestGivesItsSlotToWhoWaits(t *testing.T) {
 		require.True(t, ok, "a trial uses no slot")
 		assert.Equal(t, 2*time.Second, within(trial))
 		_, _, ok, granted = asks(m)
-		assert.False(t, ok, "one trial at a time")
+		assert.False(t, ok, "only one trial at a time")
 		trial.Release(false)
 		<-granted
 		late.Release(true)
@@ -146,7 +146,7 @@ func TestTrialsThatAreAnsweredGrowAndEndTheDoubt(t *testing.T) {
 		}
 		assert.False(t, m.Doubted())
 		_, _, ok, granted := asks(m)
-		require.False(t, ok, "it waits for the other member's slot, like all members")
+		require.False(t, ok, "the member waits for the other member's slot, like all members")
 		other.Leave()
 		<-granted
 		late.Release(false)
@@ -166,7 +166,7 @@ func TestARequestThatEndsWithoutAnAnswerLeavesTheDoubt(t *testing.T) {
 		require.True(t, m.Doubted())
 		_, trial, ok, _ := asks(m)
 		require.True(t, ok)
-		assert.Positive(t, within(trial), "no slot of others is for finding out")
+		assert.Positive(t, within(trial), "no slot of another member is used for a trial")
 		trial.Release(true)
 	})
 }

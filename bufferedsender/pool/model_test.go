@@ -21,8 +21,8 @@ type asked struct {
 	seat   *Seat
 	member string
 	class  models.Class
-	fresh  bool           // its member owed nothing in the lane when it asked
-	passed map[string]int // by member: slots of the lane granted while this was the first of its own
+	fresh  bool           // its member owed nothing in the lane when it asked for a slot
+	passed map[string]int // number of slots of the lane that each member got while this was the first request of its own
 	woken  bool           // woken and not yet answered
 	slot   Slot
 }
@@ -176,7 +176,7 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 			},
 			"release": func(t *rapid.T) {
 				if len(m.held) == 0 {
-					t.Skip("nothing is held")
+					t.Skip("no slot is held")
 				}
 				i := rapid.IntRange(0, len(m.held)-1).Draw(t, "slot")
 				a := m.held[i]
@@ -190,7 +190,7 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 			},
 			"cancel": func(t *rapid.T) {
 				if len(m.waiting) == 0 {
-					t.Skip("nobody waits")
+					t.Skip("no member waits")
 				}
 				i := rapid.IntRange(0, len(m.waiting)-1).Draw(t, "seat")
 				a := m.waiting[i]
@@ -291,7 +291,7 @@ func TestManyAtOnce(t *testing.T) {
 				side := min(int(class), 1)
 				work := func(context.Context) error {
 					if n := atWork[side].Add(1); n > int64(2+side) {
-						t.Errorf("%d at work", n)
+						t.Errorf("%d jobs run", n)
 					}
 					if r.IntN(4) == 0 {
 						time.Sleep(time.Microsecond)

@@ -140,7 +140,7 @@ func TestAClassWithoutASlotComesFirstAndTheRestGoesToTheMostUrgent(t *testing.T)
 	second.Release(true)
 	require.Equal(t, []string{"m best effort"}, q.granted, "behind Assured2, which was served last, and has a slot")
 	first.Release(true)
-	require.Equal(t, []string{"m best effort", "m assured1"}, q.granted, "by rotation: Assured2 has none either")
+	require.Equal(t, []string{"m best effort", "m assured1"}, q.granted, "Assured1 by rotation: Assured2 has no slot either")
 	q.slots[1].Release(true) // of Assured1
 	require.Equal(t, "m assured2", q.granted[2])
 	q.slots[0].Release(true) // of BestEffort
@@ -179,7 +179,7 @@ func TestALimitIsSharedByBothSidesAndLetsGoOfNobody(t *testing.T) {
 	q := &queue{t: t}
 	q.asks(m, models.ClassExpedited, 1)
 	held[0].Release(true)
-	require.Empty(t, q.granted, "three of four are left, and it has three of the limit")
+	require.Empty(t, q.granted, "three of four slots are left, and the member holds its limit of three")
 	held[1].Release(true)
 	require.Len(t, q.granted, 1)
 	m.takes(t, models.ClassBestEffort)
@@ -197,7 +197,7 @@ func TestMoreSlotsAreGivenToThoseWhoWait(t *testing.T) {
 	require.NoError(t, p.SetOptions(Options{Expedited: 2, Shared: 1}))
 	require.Len(t, q.granted, 1)
 	require.ErrorContains(t, p.SetOptions(Options{Expedited: -1, Shared: -2}), "Shared is -2")
-	require.Equal(t, 2, p.Options().Expedited, "nothing of the change is in force")
+	require.Equal(t, 2, p.Options().Expedited, "no part of the refused change is in force")
 	more := p.Options()
 	more.Shared = 2
 	require.NoError(t, p.SetOptions(more), "settings that were read can be set")
@@ -267,7 +267,7 @@ func TestIdlenessEarnsNothingAndSolitudeCostsNothing(t *testing.T) {
 	}
 	got := q.drain(first)
 	for i := 0; i+1 < len(got); i += 2 {
-		require.NotEqual(t, got[i], got[i+1], "by turns: %v", got)
+		require.NotEqual(t, got[i], got[i+1], "members take turns: %v", got)
 	}
 }
 
@@ -284,7 +284,7 @@ func TestTheOrderWithinAMember(t *testing.T) {
 		got = append(got, q.slots[i].use.bytes)
 		q.slots[i].Release(true)
 	}
-	require.Equal(t, []int64{1, 2, 3}, got, "who came first")
+	require.Equal(t, []int64{1, 2, 3}, got, "first come, first served")
 }
 
 func TestAClassThatThereIsNoneOfIsExpeditedAndCounted(t *testing.T) {
@@ -456,7 +456,7 @@ func TestCallersThatGiveUpCostNoSlot(t *testing.T) {
 		require.Equal(t, 100, p.Stats().Classes[models.ClassBestEffort].Waiting)
 		cancel(bored)
 		synctest.Wait()
-		require.Equal(t, 10, p.Stats().Classes[models.ClassBestEffort].Waiting, "they leave at once")
+		require.Equal(t, 10, p.Stats().Classes[models.ClassBestEffort].Waiting, "callers that give up leave the queue at once")
 		slot.Release(true)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
@@ -479,7 +479,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		require.ErrorIs(t, m.Do(t.Context(), models.ClassAssured1, func(context.Context) error { return nil }), ErrFull)
-		require.NoError(t, m.Do(t.Context(), models.ClassExpedited, func(context.Context) error { return nil }), "of each class separately")
+		require.NoError(t, m.Do(t.Context(), models.ClassExpedited, func(context.Context) error { return nil }), "each class has its own limit")
 		_, ok, err := m.Seat(func() {}).Ask(models.ClassAssured1, 1)
 		require.NoError(t, err, "a sender has one question, which is not refused")
 		require.False(t, ok)
@@ -572,7 +572,7 @@ func TestShutdownHasThreeOutcomes(t *testing.T) {
 		for _, name := range []string{"long", "waits", "waits too"} {
 			require.ErrorIs(t, <-outcomes[name], ErrShutdown, name)
 		}
-		require.NoError(t, p.Shutdown(t.Context()), "all have ended by now")
+		require.NoError(t, p.Shutdown(t.Context()), "all jobs have ended")
 		_, err = p.Join("new")
 		require.ErrorIs(t, err, ErrShutdown)
 		require.ErrorIs(t, m.Do(t.Context(), models.ClassExpedited, func(context.Context) error { return nil }), ErrShutdown)

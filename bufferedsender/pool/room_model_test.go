@@ -272,7 +272,7 @@ func TestRandomMembersShareTheirRoomAsPromised(t *testing.T) {
 		returns := func(t *rapid.T) {
 			s := rapid.SampledFrom(slices.Concat(m.senders, m.gone)).Draw(t, "member")
 			if len(s.held) == 0 {
-				t.Skip("it has nothing")
+				t.Skip("the sender has no action")
 			}
 			n := rapid.IntRange(0, len(s.held)).Draw(t, "actions")
 			if rapid.Bool().Draw(t, "all") {
@@ -303,7 +303,7 @@ func TestRandomMembersShareTheirRoomAsPromised(t *testing.T) {
 			},
 			"set": func(t *rapid.T) {
 				if small {
-					t.Skip("not here")
+					t.Skip("only pools with enough room change their settings")
 				}
 				m.before()
 				m.lowered = true
@@ -345,7 +345,7 @@ func TestRandomMembersShareTheirRoomAsPromised(t *testing.T) {
 			require.Less(t, round, 100)
 		}
 		for _, s := range m.senders {
-			require.Zero(t, s.wants, "%s waits for ever", s.name)
+			require.Zero(t, s.wants, "%s waits forever", s.name)
 		}
 		require.Zero(t, p.budget.waiting)
 		require.Zero(t, p.budget.loans)

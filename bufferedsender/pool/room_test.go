@@ -27,7 +27,7 @@ type guest struct {
 	*Room
 	t     testing.TB
 	class models.Class
-	woken int // without calls to press it
+	woken int // without calls that ask it to return room
 
 	pressed atomic.Bool
 	told    bool // whether a call came
@@ -75,7 +75,7 @@ func TestAMemberThatHasBorrowedAllLeavesAFloorForWhoComes(t *testing.T) {
 	p := roomFor(t, 100)
 	sick := newGuest(t, p, "sick", models.ClassAssured1)
 	got := sick.takes(1000)
-	assert.Equal(t, 10+75-9, got, "its floor, and three quarters but for Expedited's eighth")
+	assert.Equal(t, 10+75-9, got, "its floor, and three quarters of the rest without Expedited's eighth")
 	for i := range 2 {
 		assert.Equal(t, 10, newGuest(t, p, fmt.Sprint("new", i), models.ClassExpedited).takes(10), "a floor")
 	}
@@ -98,7 +98,7 @@ func TestEachOfAFewMembersFindsItsFloorWhateverTheOthersHaveBorrowed(t *testing.
 		got := g.takes(1000)
 		assert.GreaterOrEqual(t, got, 10, "%d", i)
 		if i == 0 {
-			assert.Equal(t, 10+30, got, "the rest has a floor for each member")
+			assert.Equal(t, 10+30, got, "the rest contains a floor for each member")
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestWhoHasReturnedNothingBorrowsAnEighthOfWhatCanBeLent(t *testing.T) {
 	p := roomFor(t, 1000)
 	sick := newStranger(t, p, "sick", models.ClassExpedited)
 	assert.Equal(t, 10+80, sick.takes(1000), "of 750")
-	assert.Zero(t, p.Stats().WaitingForRoom, "it waits for room that it holds itself")
+	assert.Zero(t, p.Stats().WaitingForRoom, "the member waits for room that it holds itself")
 	for i := range 20 {
 		got := newStranger(t, p, fmt.Sprint("sick", i), models.ClassExpedited).takes(1000)
 		assert.GreaterOrEqual(t, got, 10, "%d", i)
@@ -134,7 +134,7 @@ func TestWhoMustNotBorrowHasToShowAgainThatItReturns(t *testing.T) {
 	g := newGuest(t, p, "g", models.ClassExpedited)
 	require.Equal(t, 30, g.takes(30))
 	require.False(t, g.Take(models.ClassExpedited, 1, false, false))
-	assert.Zero(t, g.takes(1), "its breaker was open meanwhile")
+	assert.Zero(t, g.takes(1), "the breaker of the member was open")
 	g.returns(30)
 	assert.Equal(t, 30, g.takes(30))
 }
@@ -155,7 +155,7 @@ func TestAnActiveMemberHasItsFloorWhateverOthersBorrow(t *testing.T) {
 	require.Equal(t, 1, active.takes(1))
 	sick.takes(1000)
 	require.Equal(t, 9, active.takes(9))
-	require.False(t, active.Take(models.ClassBestEffort, 1, true, false), "nothing is left to lend")
+	require.False(t, active.Take(models.ClassBestEffort, 1, true, false), "no room is left to lend")
 	require.Equal(t, 2, p.Stats().WaitingForRoom, "both")
 }
 
@@ -173,7 +173,7 @@ func TestTheMemberThatHasHadNothingForLongestLosesItsFloorToWhoComes(t *testing.
 	require.Equal(t, 10, fresh.takes(10))
 	require.Equal(t, []bool{true, false, true}, []bool{all[0].active, all[1].active, all[2].active})
 	require.Equal(t, 10, all[0].takes(10), "the member has kept its floor")
-	require.Zero(t, all[1].takes(1), "it is new again, and every member has something")
+	require.Zero(t, all[1].takes(1), "the member counts as new again, and every member has some room")
 	again := newGuest(t, p, "newer", models.ClassExpedited)
 	require.Zero(t, again.takes(1))
 	all[2].returns(1)
@@ -198,7 +198,7 @@ func TestTheFloorOfWhoHasNothingForLongIsLent(t *testing.T) {
 		require.Equal(t, 1, g.takes(100))
 		time.Sleep(time.Nanosecond)
 		g.returns(1)
-		require.Equal(t, 26, g.takes(100), "three quarters have floors for nine members")
+		require.Equal(t, 26, g.takes(100), "three quarters contain floors for nine members")
 	})
 }
 
@@ -208,7 +208,7 @@ func TestWhoMustNotBorrowHasItsFloorAndGivesBackWhatItDoesNotUse(t *testing.T) {
 	for i := range 11 {
 		require.Equal(t, i < 10, held.Take(models.ClassExpedited, 1, false, false))
 	}
-	require.Zero(t, p.Stats().WaitingForRoom, "it waits for room that it holds itself")
+	require.Zero(t, p.Stats().WaitingForRoom, "the member waits for room that it holds itself")
 	held.returns(1)
 	require.Equal(t, 1, held.woken)
 	held.returned = trusted
@@ -216,7 +216,7 @@ func TestWhoMustNotBorrowHasItsFloorAndGivesBackWhatItDoesNotUse(t *testing.T) {
 	require.EqualValues(t, 20, held.loan.plus(held.floor).actions)
 	require.False(t, held.Take(models.ClassExpedited, 1, false, false))
 	require.EqualValues(t, 11, held.loan.plus(held.floor).actions)
-	require.Equal(t, 79, other.takes(100), "except three floors and the used room")
+	require.Equal(t, 79, other.takes(100), "all except three floors and the used room")
 }
 
 func TestALoanComesBackAsSoonAsABatchOfItIsNotNeeded(t *testing.T) {
@@ -225,7 +225,7 @@ func TestALoanComesBackAsSoonAsABatchOfItIsNotNeeded(t *testing.T) {
 	require.Equal(t, 35, g.takes(35))
 	for _, step := range []struct{ returns, granted int }{{4, 40}, {1, 30}, {1, 30}, {9, 20}, {10, 10}, {9, 10}} {
 		g.returns(step.returns)
-		require.EqualValues(t, step.granted, p.Stats().GrantedActions, "%d are held", g.held.actions)
+		require.EqualValues(t, step.granted, p.Stats().GrantedActions, "%d actions are held", g.held.actions)
 	}
 }
 
@@ -238,7 +238,7 @@ func TestAnActionLargerThanTheBudgetPassesWhenThereIsNothingElse(t *testing.T) {
 	a.Return(1, 15)
 	a.Return(1, 1)
 	require.Equal(t, 1, b.woken)
-	require.False(t, a.Take(models.ClassExpedited, 1, true, false), "there is nothing left, and no floor")
+	require.False(t, a.Take(models.ClassExpedited, 1, true, false), "no room is left, and no floor")
 	require.True(t, b.Take(models.ClassExpedited, 500, false, false))
 	require.False(t, b.Take(models.ClassExpedited, 1, true, false))
 	b.Return(1, 500)
@@ -252,7 +252,7 @@ func TestAnActionLargerThanAFloorIsNotPassedByLoans(t *testing.T) {
 	for a.Take(models.ClassExpedited, 5, true, false) {
 	}
 	require.False(t, b.Take(models.ClassExpedited, 50, false, false))
-	require.True(t, c.Take(models.ClassExpedited, 5, true, false), "floors are not for it")
+	require.True(t, c.Take(models.ClassExpedited, 5, true, false), "the floors are not for this member")
 	require.True(t, c.Take(models.ClassExpedited, 5, true, false))
 	require.False(t, c.Take(models.ClassExpedited, 5, true, false))
 	for range 10 {
@@ -283,19 +283,19 @@ func TestExpeditedHasTheLastEighth(t *testing.T) {
 	require.Equal(t, 10+750-93, other.takes(5000))
 	require.Equal(t, 10+93, urgent.takes(5000))
 	other.returns(1)
-	require.Equal(t, 1, urgent.takes(1)+other.takes(1), "one of them")
+	require.Equal(t, 1, urgent.takes(1)+other.takes(1), "only one of them is granted")
 }
 
 // Room that is reserved for a member is not given to others, and is released if the member no longer wants it.
 func TestWhatIsKeptForAMemberIsItsUntilItQuitsOrLeaves(t *testing.T) {
 	for name, end := range map[string]func(*guest){
-		"Quit":             func(g *guest) { g.Quit() },
-		"Leave":            func(g *guest) { g.member.Leave() },
-		"all returned":     func(g *guest) { g.returns(10) },
-		"taken, returned":  func(g *guest) { require.True(t, g.Take(models.ClassExpedited, 1, true, false)); g.returns(11) },
-		"may not borrow":   func(g *guest) { require.False(t, g.Take(models.ClassExpedited, 1, false, false)) },
-		"a Room after it":  func(g *guest) { g.member.Room(func() {}, nil); g.returns(10) },
-		"Leave and Return": func(g *guest) { g.member.Leave(); g.returns(10) },
+		"Quit":                  func(g *guest) { g.Quit() },
+		"Leave":                 func(g *guest) { g.member.Leave() },
+		"it returns everything": func(g *guest) { g.returns(10) },
+		"taken, returned":       func(g *guest) { require.True(t, g.Take(models.ClassExpedited, 1, true, false)); g.returns(11) },
+		"may not borrow":        func(g *guest) { require.False(t, g.Take(models.ClassExpedited, 1, false, false)) },
+		"a Room after it":       func(g *guest) { g.member.Room(func() {}, nil); g.returns(10) },
+		"Leave and Return":      func(g *guest) { g.member.Leave(); g.returns(10) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := roomFor(t, 100)
@@ -326,8 +326,8 @@ func TestWhatIsKeptForAMemberIsItsUntilItQuitsOrLeaves(t *testing.T) {
 // Reserved room covers what the member waits for, whatever it returns or must accept in between.
 func TestWhatIsKeptForAMemberCoversWhatItWaitsFor(t *testing.T) {
 	for name, meanwhile := range map[string]func(*guest){
-		"it returns": func(g *guest) { g.returns(10) },
-		"it must accept": func(g *guest) {
+		"the member returns actions": func(g *guest) { g.returns(10) },
+		"the member must accept an action": func(g *guest) {
 			for range 10 {
 				require.True(t, g.Take(models.ClassExpedited, 1, true, true))
 			}
@@ -378,9 +378,9 @@ func TestAFloorThatWasNeverUsedIsNobodys(t *testing.T) {
 	require.Zero(t, b.takes(1))
 	a.returns(1)
 	require.Equal(t, 1, b.woken)
-	require.Zero(t, a.takes(1), "b's is kept for it")
+	require.Zero(t, a.takes(1), "the room for b stays reserved")
 	b.Quit()
-	require.Equal(t, 1, a.woken, "until it quits")
+	require.Equal(t, 1, a.woken, "the room for b stays reserved until b quits")
 	require.Equal(t, 1, p.Stats().Active)
 	a.Quit()
 	require.Zero(t, p.Stats().Active)
@@ -401,18 +401,18 @@ func TestWhoHasSomethingIsPressedWhileOthersWaitForItsFloor(t *testing.T) {
 		return names
 	}
 	require.Equal(t, []int{1, 1}, []int{guests[0].takes(1), guests[1].takes(1)})
-	require.Empty(t, pressed(), "there was a floor for each")
+	require.Empty(t, pressed(), "each member had a floor")
 	for _, g := range guests[2:] {
 		require.Zero(t, g.takes(1))
 	}
 	require.Equal(t, "01", pressed())
 	guests[0].returns(1)
 	require.Equal(t, 1, guests[2].takes(1))
-	require.Equal(t, "12", pressed(), "the next one, for those behind it")
+	require.Equal(t, "12", pressed(), "the next member is asked to return room, for those behind it")
 	guests[1].returns(1)
 	guests[2].returns(1)
 	require.Equal(t, []int{1, 1}, []int{guests[3].takes(1), guests[4].takes(1)})
-	require.Empty(t, pressed(), "nobody waits")
+	require.Empty(t, pressed(), "no member waits")
 	guests[3].returns(1)
 	require.Equal(t, 1, guests[0].takes(1))
 	require.Zero(t, guests[1].takes(1))
@@ -424,7 +424,7 @@ func TestWhoHasSomethingIsPressedWhileOthersWaitForItsFloor(t *testing.T) {
 	require.Empty(t, pressed())
 	require.Zero(t, guests[2].takes(1))
 	require.True(t, guests[3].Take(models.ClassExpedited, 1, true, true))
-	require.Equal(t, "0134", pressed(), "also a member with forced actions only")
+	require.Equal(t, "0134", pressed(), "a member with forced actions only is asked too")
 }
 
 func TestASmallerBudgetTakesNothingAway(t *testing.T) {
@@ -438,13 +438,13 @@ func TestASmallerBudgetTakesNothingAway(t *testing.T) {
 	require.Zero(t, a.takes(1))
 	a.returns(40)
 	require.Equal(t, 1, b.woken)
-	require.Equal(t, 5, b.takes(6), "the floor is that of now")
+	require.Equal(t, 5, b.takes(6), "the floor has its present size")
 	a.returns(10)
 	require.NoError(t, p.SetOptions(Options{BufferedActions: 100, FloorActions: 20}))
 	require.Equal(t, 20, a.takes(20))
-	require.EqualValues(t, 20, a.floor.actions, "and the next time its buffer is empty")
+	require.EqualValues(t, 20, a.floor.actions, "the new floor counts when the buffer is empty again")
 	require.NoError(t, p.SetOptions(Options{}))
-	require.Equal(t, 10_000, b.takes(10_000), "no bound")
+	require.Equal(t, 10_000, b.takes(10_000), "no limit")
 	require.EqualValues(t, defaultFloorBytes, p.Options().FloorBytes)
 }
 
@@ -457,7 +457,7 @@ func TestAMemberThatLeavesGivesBackWhatItHoldsWhenItReturns(t *testing.T) {
 	b.member.Leave()
 	a.member.Leave()
 	require.EqualValues(t, 30, p.Stats().GrantedActions)
-	require.Equal(t, 5, a.takes(10), "its grant")
+	require.Equal(t, 5, a.takes(10), "the granted room")
 	require.True(t, a.Take(models.ClassExpedited, 1, true, true))
 	a.returns(31)
 	require.Zero(t, p.Stats().GrantedActions)
@@ -539,9 +539,9 @@ func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 func TestWhoQuitsKeepsTheRestOfABatch(t *testing.T) {
 	p := roomFor(t, 100)
 	a, b := newGuest(t, p, "a", models.ClassAssured1), newGuest(t, p, "b", models.ClassAssured1)
-	require.Equal(t, 12, a.takes(12), "its floor, and a batch of ten for two")
+	require.Equal(t, 12, a.takes(12), "its floor of ten, and two of a batch of ten")
 	a.Quit()
-	require.Less(t, b.takes(1000), 1000, "all there is")
+	require.Less(t, b.takes(1000), 1000, "all the room that is left")
 	require.Equal(t, 8, a.takes(8), "the rest of the batch")
 	require.Zero(t, a.woken)
 	require.Zero(t, a.takes(1))
@@ -551,7 +551,7 @@ func TestWhoQuitsKeepsTheRestOfABatch(t *testing.T) {
 	require.Equal(t, before, b.woken, "the batch is used")
 	a.returns(1)
 	require.Equal(t, before+1, b.woken)
-	require.Equal(t, 10, b.takes(100), "all of it")
+	require.Equal(t, 10, b.takes(100), "all the room of the batch")
 }
 
 func TestAnotherRequestThatIsLessUrgentCostsAMemberNoPlace(t *testing.T) {

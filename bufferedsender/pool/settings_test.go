@@ -28,7 +28,7 @@ func TestEverySettingCanBeChangedAndReadBack(t *testing.T) {
 			case int64:
 				field.SetInt(field.Int() + 12345)
 			default:
-				t.Fatalf("no way to change a %v", field.Type())
+				t.Fatalf("no setting changes a %v", field.Type())
 			}
 			require.NoError(t, p.SetOptions(next))
 			assert.Equal(t, next, p.Options())
@@ -38,7 +38,7 @@ func TestEverySettingCanBeChangedAndReadBack(t *testing.T) {
 			field = reflect.ValueOf(&bad).Elem().Field(i)
 			field.SetInt(-1)
 			require.Error(t, p.SetOptions(bad))
-			assert.Equal(t, next, p.Options(), "nothing is changed")
+			assert.Equal(t, next, p.Options(), "no setting has changed")
 			require.NoError(t, p.SetOptions(before))
 		})
 	}

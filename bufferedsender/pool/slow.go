@@ -8,7 +8,7 @@ import (
 )
 
 // Members share slots by bytes. A request that keeps its slot far longer than those of the other members counts
-// additional bytes, so that a slow member pays with its own turns. DESIGN.md has the argument.
+// additional bytes, so that a slow member loses turns. DESIGN.md has the argument.
 const (
 	// A request is slow after slowOfUsual times the usual time of its line, and not before slowAtLeast.
 	slowOfUsual, slowAtLeast = 4, 50 * time.Millisecond

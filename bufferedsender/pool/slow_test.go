@@ -96,7 +96,7 @@ func TestALargeRequestIsNotSlow(t *testing.T) {
 		urgent.work(models.ClassAssured1, 8, 1_000_000, 300*time.Millisecond)
 		bulk.work(models.ClassBestEffort, 8, 100_000, 40*time.Millisecond)
 		time.Sleep(5 * time.Second)
-		assert.InDelta(t, 3*20/0.3, urgent.in(20*time.Second), 12, "three of four slots")
+		assert.InDelta(t, 3*20/0.3, urgent.in(20*time.Second), 12, "urgent requests get three of four slots")
 		leave(updates, urgent, bulk)
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestALargeRequestIsNotSlow(t *testing.T) {
 		large.work(models.ClassAssured1, 4, 100_000, 200*time.Millisecond)
 		time.Sleep(5 * time.Second)
 		n := small.in(20 * time.Second)
-		assert.InDelta(t, 100, float64(n)/float64(large.in(20*time.Second)), 25, "the same bytes")
+		assert.InDelta(t, 100, float64(n)/float64(large.in(20*time.Second)), 25, "both get the same bytes")
 		leave(small, large)
 	})
 }
@@ -134,7 +134,7 @@ func TestSlowRequestsOfAnotherClassCostNothing(t *testing.T) {
 	assert.InEpsilon(t, rate(false), rate(true), 0.1)
 }
 
-// The requests of members that have left are not what those of others are compared with.
+// Requests of members that have left are not compared with those of others.
 func TestMembersThatHaveLeftMakeNoOtherSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := inTime(t, 1, 2)
@@ -149,7 +149,7 @@ func TestMembersThatHaveLeftMakeNoOtherSlow(t *testing.T) {
 		other.work(models.ClassAssured1, 4, 1000, 300*time.Millisecond)
 		time.Sleep(5 * time.Second)
 		n := one.in(20 * time.Second)
-		assert.InDelta(t, 1, float64(n)/float64(other.in(20*time.Second)), 0.05, "turns by bytes")
+		assert.InDelta(t, 1, float64(n)/float64(other.in(20*time.Second)), 0.05, "turns count bytes")
 		leave(one, other)
 	})
 	var all pace
@@ -158,7 +158,7 @@ func TestMembersThatHaveLeftMakeNoOtherSlow(t *testing.T) {
 	all.add(other, time.Second)
 	require.Equal(t, time.Millisecond, all.usual())
 	all.remove(one)
-	require.Zero(t, all.usual(), "there is nothing to compare with")
+	require.Zero(t, all.usual(), "no duration to compare with")
 	var none Slot
 	within, actions := none.Trial()
 	assert.Zero(t, within)

@@ -51,7 +51,7 @@ func TestThePoolSaysHowLongTheSlotsOfAClassWereWaitedFor(t *testing.T) {
 		synctest.Wait()
 		times := p.QueueTimes(models.ClassExpedited)
 		assert.EqualValues(t, 2, times.n)
-		assert.Zero(t, times.Quantile(0.5), "the first had not to wait")
+		assert.Zero(t, times.Quantile(0.5), "the first request did not have to wait")
 		assert.InDelta(t, 1, times.Quantile(1).Seconds(), 0.25)
 		none := p.QueueTimes(models.ClassBestEffort)
 		assert.Zero(t, none.n)

@@ -135,7 +135,7 @@ func TestARefusalNeverRaisesTheRate(t *testing.T) {
 			after, _ := tuning.RateOf(c)
 			if known && counted == tuning.CountsRequests(c) && (o.Refused || o.Throttled > 0) {
 				require.LessOrEqual(t, after, before)
-				require.GreaterOrEqual(t, after, 0.1*before, "one decision, possibly at the end of a trial, overshoots")
+				require.GreaterOrEqual(t, after, 0.1*before, "one decision may overshoot, possibly at the end of a trial")
 			}
 		}
 	})
@@ -157,7 +157,7 @@ func TestMoreRefusalsNeverAllowMore(t *testing.T) {
 				worse.Observe(more)
 				high, known := tuning.RateOf(better)
 				low, limited := tuning.RateOf(worse)
-				require.False(t, known && !limited, "there is a rate only if fewer are refused")
+				require.False(t, known && !limited, "a rate is known only if fewer documents are refused")
 				if known && tuning.CountsRequests(better) == tuning.CountsRequests(worse) {
 					require.LessOrEqual(t, low, high)
 				}

@@ -70,7 +70,7 @@ func TestRefusalsThatNoRatePreventsDoNotSlowItDown(t *testing.T) {
 			for seed := range uint64(2) {
 				s := service{chance: chance, latency: fixedLatency(latency, 0.1)}
 				share, w := against(seed, s, bounds, time.Minute, 100*time.Second)
-				assert.Greater(t, share, 0.9, "of the documents that fixed limits sent, if %v are refused, after %v", chance, latency)
+				assert.Greater(t, share, 0.9, "share of the documents that fixed limits sent, if %v are refused, after %v", chance, latency)
 				assert.Less(t, w.span(time.Minute, 100*time.Second).throttled, 1.2*chance)
 			}
 		}

@@ -8,14 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// oracle is a sender that has a service with a reserve of a second to itself, and
-// knows the capacity exactly, but only as it was when the sender last asked: at the
-// start, every period, and whenever something is refused. To ask is to take all of the
-// reserve and to be refused, which costs a pause. Only if the capacity has grown is
-// nothing refused.
+// oracle is a sender alone on a service with a reserve of one second. It knows the exact capacity, but only as of its
+// last question: at the start, every period, and after each refusal. A question takes all of the reserve and is
+// refused, which costs a pause. A question is not refused if the capacity has grown.
 //
-// A policy that learns from replies has to ask, too, and knows less. So it gets at most
-// this much if it asks as often; if less often, it finds growth later.
+// A policy that learns from replies must ask too, and knows less. So it gets at most this much if it asks as often,
+// and finds growth later if it asks less often.
 type oracle struct {
 	pause, period time.Duration
 
@@ -62,9 +60,8 @@ func (o *oracle) steady(change float64, first time.Duration) (share float64) {
 	return share
 }
 
-// bestOracle returns the shares, by change of the capacity, of the oracle with the
-// period that has the best mean of them, and the period. The change comes at any time
-// of a period.
+// bestOracle returns the shares of the oracle by change of the capacity, for the period with the best mean, and that
+// period. The change comes at any time of a period.
 func bestOracle(pause time.Duration) (best map[float64]float64, period time.Duration) {
 	most := 0.0
 	for p := 5 * time.Second; p <= 80*time.Second; p += 5 * time.Second {
@@ -93,17 +90,17 @@ var oracles = sync.OnceValue(func() map[time.Duration]map[float64]float64 {
 	return all
 })
 
-// TestWhoMustAskLosesWhatAPauseCosts: 90 % of a capacity that has doubled cannot be had
-// where each question costs five seconds, whatever is known otherwise.
+// TestWhoMustAskLosesWhatAPauseCosts: if each question costs five seconds, no policy gets 90 % of a capacity that has
+// doubled.
 func TestWhoMustAskLosesWhatAPauseCosts(t *testing.T) {
 	best, period := bestOracle(time.Second)
 	for change, share := range best {
-		assert.Greater(t, share, 0.99, "of a capacity times %v, asking every %v: the reserve outlasts the pause", change, period)
+		assert.Greater(t, share, 0.99, "share of a capacity times %v, asking every %v: the reserve outlasts the pause", change, period)
 	}
 	best, period = bestOracle(5 * time.Second)
 	t.Logf("every %v: %.3f", period, best)
 	assert.InDelta(t, 40, period.Seconds(), 10)
 	for change, share := range map[float64]float64{1: 0.91, 0.5: 0.95, 2: 0.86, 10: 0.80} {
-		assert.InDelta(t, share, best[change], 0.02, "of a capacity times %v", change)
+		assert.InDelta(t, share, best[change], 0.02, "share of a capacity times %v", change)
 	}
 }

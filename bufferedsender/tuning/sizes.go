@@ -79,7 +79,7 @@ type sizes struct {
 	since tally
 	last  float64
 
-	// Of small batches: a span, its requests, and the best throughput, in documents per second.
+	// Small batches: a span, its requests, and the best throughput, in documents per second.
 	span   mark
 	recent tally
 	best   float64

@@ -134,7 +134,7 @@ func (r tableRow) bestFixed(seed uint64) (best float64) {
 	return best
 }
 
-// mean runs a row with three seeds. Of the shares it returns the extremes.
+// mean runs a row with three seeds. It returns the extremes of the shares.
 func (r tableRow) mean() tableResult {
 	const seeds = 3
 	mean := tableResult{steady: span{least: math.Inf(1)}}

@@ -109,9 +109,9 @@ func TestItFindsWhatTheServiceTakes(t *testing.T) {
 						100*got.steady.throttled, 100*got.low.throttled, 100*got.again.throttled,
 						got.steady.least, got.low.least, got.again.least, got.settled, got.recovered)
 					if r.reply == 0 && r.capacity > 100 {
-						assert.LessOrEqual(t, got.settled, 30*time.Second, "until it has settled after the fall")
+						assert.LessOrEqual(t, got.settled, 30*time.Second, "time to settle after the fall")
 					}
-					assert.LessOrEqual(t, got.recovered, 2*time.Minute, "until 80 %% of the old capacity are used again")
+					assert.LessOrEqual(t, got.recovered, 2*time.Minute, "time until 80 %% of the old capacity are used again")
 					for name, s := range map[string]span{"before": got.steady, "with a tenth": got.low, "again": got.again} {
 						goodput[name] += s.goodput / seeds
 						throttled[name] += s.throttled / seeds
@@ -160,7 +160,7 @@ func TestALatecomerGetsItsShare(t *testing.T) {
 		w.senders[3].starts = time.Minute
 		w.run(5 * time.Minute)
 		got := w.span(2*time.Minute, 5*time.Minute)
-		assert.GreaterOrEqual(t, got.least, 0.3, "of a capacity of %v", capacity)
+		assert.GreaterOrEqual(t, got.least, 0.3, "least share of a capacity of %v", capacity)
 		assert.GreaterOrEqual(t, got.goodput, 0.9*capacity)
 		assert.Less(t, got.throttled, 0.05)
 	}

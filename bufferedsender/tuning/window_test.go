@@ -48,7 +48,7 @@ func TestWithoutALimitItCostsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(5) {
 				share, w := against(seed, service{latency: latency}, bounds, 0, 2*time.Minute)
-				assert.Greater(t, share, 0.97, "of the documents that fixed limits sent, from the start on")
+				assert.Greater(t, share, 0.97, "share of the documents that fixed limits sent, from the start")
 				assert.Equal(t, tuning.Fixed().New(bounds).Pace(), w.senders[0].limits)
 			}
 		})
@@ -58,7 +58,7 @@ func TestWithoutALimitItCostsNothing(t *testing.T) {
 func TestItIsAtTheUpperBoundsAfterAFewRequests(t *testing.T) {
 	w := newWorld(1, tuning.Adaptive(nil), usualBounds, 1, service{latency: fixedLatency(500*time.Millisecond, 0)})
 	w.run(2100 * time.Millisecond)
-	assert.Equal(t, 64, w.senders[0].limits.InFlight, "after the time of four requests")
+	assert.Equal(t, 64, w.senders[0].limits.InFlight, "the limit after the time of four requests")
 }
 
 func TestRequestsThatOnlyWaitForEachOtherAreNotSent(t *testing.T) {

@@ -11,9 +11,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// worst runs one sender of batches of 200 against a limit of requests a second, whose
-// reserve is filled by chance when it begins, and returns the least and the mean share
-// of the capacity from 10 to 90 s, and in how many seeds it was below 85 %.
+// worst runs one sender of batches of 200 against a limit of requests per second with a random initial reserve. It
+// returns the least and the mean share of the capacity from 10 to 90 s, and the number of seeds below 85 %.
 func worst(perSecond float64, seeds uint64) (least, mean float64, below int) {
 	const batch = 200
 	least = 1
@@ -48,8 +47,8 @@ func TestNoSeedStaysFarBelowALimitOfRequests(t *testing.T) {
 	}
 }
 
-// TestASlowLimitOfRequestsIsFound: a reserve of one request forgives nothing, and a limit
-// of requests is not taken for one of documents because little is known yet.
+// TestASlowLimitOfRequestsIsFound: with a reserve of one request, a limit of requests must not be mistaken for one of
+// documents while little is known.
 func TestASlowLimitOfRequestsIsFound(t *testing.T) {
 	for perSecond, want := range map[float64]float64{1: 0.7, 0.7: 0.5, 0.5: 0.35} {
 		_, mean, _ := worst(perSecond, 20)
