@@ -166,7 +166,7 @@ func TestIndexSeqLeavesOutWhatOnRejectedAllows(t *testing.T) {
 		rejected = append(rejected, fmt.Sprint(err.Accepted, err.Key, err.Tag))
 		return nil
 	}
-	t.Run("the others are accepted", func(t *testing.T) {
+	t.Run("the other documents are accepted", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			rejected = nil
@@ -176,7 +176,7 @@ func TestIndexSeqLeavesOutWhatOnRejectedAllows(t *testing.T) {
 			assert.Equal(t, []string{"a", "b"}, r.Indexed())
 		})
 	})
-	t.Run("until the function says stop", func(t *testing.T) {
+	t.Run("until the function asks to stop", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			enough := errors.New("too many")
@@ -190,7 +190,7 @@ func TestIndexSeqLeavesOutWhatOnRejectedAllows(t *testing.T) {
 			assert.Equal(t, []string{"a"}, r.Indexed())
 		})
 	})
-	t.Run("it is not called for errors unrelated to the document", func(t *testing.T) {
+	t.Run("Skip is not called for errors unrelated to the document", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			rejected = nil
@@ -239,7 +239,7 @@ func TestAWrongEndpointFailsWithWhatItAnswers(t *testing.T) {
 	defer plain.Close()
 	own := &http.Client{Transport: &http.Transport{}}
 	defer own.CloseIdleConnections()
-	t.Run("where nobody listens", func(t *testing.T) {
+	t.Run("an address without a listener", func(t *testing.T) {
 		gone := searchtest.NewServer(nil)
 		require.NoError(t, gone.Listen("127.0.0.1:0"))
 		url := gone.URL()
@@ -248,9 +248,9 @@ func TestAWrongEndpointFailsWithWhatItAnswers(t *testing.T) {
 		failure, s := outcome(t, client, err)
 		assert.EqualValues(t, attempts, s.Requests)
 		assert.ErrorContains(t, failure, "refused")
-		assert.False(t, failure.Unknown, "nothing has left this machine")
+		assert.False(t, failure.Unknown, "the request has not left this machine")
 	})
-	t.Run("that is not a service", func(t *testing.T) {
+	t.Run("an address of another program", func(t *testing.T) {
 		client, err := dial(plain.URL()+"/nowhere", "hotels", searchtest.AdminKey, own)
 		if err != nil {
 			return // this is already one clear error
@@ -259,7 +259,7 @@ func TestAWrongEndpointFailsWithWhatItAnswers(t *testing.T) {
 		assert.LessOrEqual(t, s.Requests, int64(attempts))
 		assert.NotEmpty(t, failure.Error())
 	})
-	t.Run("with an untrusted certificate", func(t *testing.T) {
+	t.Run("an untrusted certificate", func(t *testing.T) {
 		secure := searchtest.NewServer(nil)
 		require.NoError(t, secure.ListenTLS("127.0.0.1:0"))
 		defer secure.Close()
@@ -271,7 +271,7 @@ func TestAWrongEndpointFailsWithWhatItAnswers(t *testing.T) {
 		assert.ErrorContains(t, failure, "certificate")
 		assert.Empty(t, secure.Requests())
 	})
-	t.Run("without the index", func(t *testing.T) {
+	t.Run("no index", func(t *testing.T) {
 		client, err := dial(plain.URL(), "motels", searchtest.AdminKey, own)
 		failure, s := outcome(t, client, err)
 		assert.EqualValues(t, 1, s.Requests)
@@ -331,15 +331,15 @@ func TestNewNamesEveryOptionThatCannotBeUsed(t *testing.T) {
 		opts  sendertest.Options
 		names []string
 	}{
-		"purging the oldest without a repair":        {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeOldest(nil)}}, []string{"PurgeOldest", "AllowLoss"}},
-		"purging all without a repair":               {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll(nil)}}, []string{"PurgeAll", "AllowLoss"}},
-		"an unknown policy for merges":               {sendertest.Options{OnMergeMissing: 99}, []string{"OnMergeMissing is 99", "MergeMissingUpload"}},
-		"too many requests in flight":                {sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 1025}}, []string{"MaxInFlight is 1025", "1024"}},
-		"a negative number of them":                  {sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: -1}}, []string{"MaxInFlight is -1"}},
-		"a buffer for more than can be counted":      {sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: tooMany}}, []string{"MaxBufferedActions"}},
-		"a negative buffer":                          {sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: -1, MaxBufferedBytes: -1}}, []string{"MaxBufferedActions", "MaxBufferedBytes"}},
-		"jitter that is not a share":                 {sendertest.Options{Retry: retry.Options{Jitter: 2}}, []string{"Jitter"}},
-		"everything at once, and all of it is named": {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll(nil)}, OnMergeMissing: 99, Limits: bufferedsender.Limits{MaxInFlight: -1, MaxBatchActions: 1 << 20}, Retry: retry.Options{Jitter: 2}}, []string{"WhenFull", "OnMergeMissing", "MaxInFlight", "MaxBatchActions", "Jitter"}},
+		"purging the oldest without a repair":      {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeOldest(nil)}}, []string{"PurgeOldest", "AllowLoss"}},
+		"purging all without a repair":             {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll(nil)}}, []string{"PurgeAll", "AllowLoss"}},
+		"an unknown policy for merges":             {sendertest.Options{OnMergeMissing: 99}, []string{"OnMergeMissing is 99", "MergeMissingUpload"}},
+		"too many requests in flight":              {sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 1025}}, []string{"MaxInFlight is 1025", "1024"}},
+		"a negative number of them":                {sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: -1}}, []string{"MaxInFlight is -1"}},
+		"a buffer for more than can be counted":    {sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: tooMany}}, []string{"MaxBufferedActions"}},
+		"a negative buffer":                        {sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: -1, MaxBufferedBytes: -1}}, []string{"MaxBufferedActions", "MaxBufferedBytes"}},
+		"jitter that is not a share":               {sendertest.Options{Retry: retry.Options{Jitter: 2}}, []string{"Jitter"}},
+		"all mistakes at once, each of them named": {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll(nil)}, OnMergeMissing: 99, Limits: bufferedsender.Limits{MaxInFlight: -1, MaxBatchActions: 1 << 20}, Retry: retry.Options{Jitter: 2}}, []string{"WhenFull", "OnMergeMissing", "MaxInFlight", "MaxBatchActions", "Jitter"}},
 	} {
 		t.Run(name, func(t *testing.T) { turnedDown(t, &c.opts, c.names...) })
 	}

@@ -44,7 +44,7 @@ func TestKeysAreCheckedPerDocumentAtUpload(t *testing.T) {
 			}
 		}
 		require.NoError(t, r.Flush())
-		assert.ElementsMatch(t, legal, r.Indexed(), "and the service agrees")
+		assert.ElementsMatch(t, legal, r.Indexed(), "the service accepts the same keys")
 	})
 }
 
@@ -138,7 +138,7 @@ func TestWhereTheKeyComesFrom(t *testing.T) {
 			})
 		}
 	})
-	t.Run("the name in the options spares the question", func(t *testing.T) {
+	t.Run("KeyField in the options saves the request", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, err := bufferedsender.New[models.Document](&sendertest.Indexer{}, &bufferedsender.Options[models.Document]{Documents: bufferedsender.Documents[models.Document]{KeyField: "id"}})
 			require.NoError(t, err)
@@ -221,7 +221,7 @@ func TestTheIndexDefinitionIsFetchedOnceAndAFailureIsNeverCached(t *testing.T) {
 				others.Go(func() { assert.NoError(t, s.UploadDocuments(sendertest.Within(t, time.Minute), doc(2+i))) })
 			}
 			require.ErrorIs(t, <-first, context.DeadlineExceeded)
-			assert.Equal(t, time.Second, time.Since(began), "ctx bounds the question")
+			assert.Equal(t, time.Second, time.Since(began), "ctx limits the request for the definition")
 			others.Wait()
 			require.NoError(t, s.Flush(t.Context(), nil))
 			assert.EqualValues(t, 5, s.Stats().Completed)
@@ -259,7 +259,7 @@ func TestTheIndexDefinitionIsFetchedOnceAndAFailureIsNeverCached(t *testing.T) {
 			s, err := bufferedsender.New[models.Document](sendertest.NewClient(t, srv), nil)
 			require.NoError(t, err)
 			sendertest.CloseAtEnd(t, s)
-			require.ErrorContains(t, s.UploadDocuments(t.Context(), doc(1)), "hotels", "there is no such index yet")
+			require.ErrorContains(t, s.UploadDocuments(t.Context(), doc(1)), "hotels", "the index does not exist yet")
 			require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
 			require.NoError(t, s.UploadDocuments(t.Context(), doc(1)))
 			require.NoError(t, s.Close(t.Context()))
@@ -349,7 +349,7 @@ func TestAKeyOfTheAccessorThatTheDocumentContradictsIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 		require.ErrorContains(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "wrong-b"}), "Documents.Key")
-		require.NoError(t, sender.DeleteDocuments(t.Context(), sendertest.Hotel{ID: "wrong-c"}), "which is sent with the accessor's key")
+		require.NoError(t, sender.DeleteDocuments(t.Context(), sendertest.Hotel{ID: "wrong-c"}), "the delete is sent with the accessor's key")
 		require.NoError(t, sender.Close(t.Context()))
 	})
 }

@@ -70,7 +70,7 @@ func TestWhatIsSentAgainKeepsNothingOfItsNeighbours(t *testing.T) {
 				require.Equal(t, conflicts, s.Stats().PendingActions)
 				kept := sendertest.HeapNow() - before
 				t.Logf("%.1f MB, %.1f times the limit", float64(kept)/1e6, float64(kept)/limit)
-				assert.Less(t, kept, int64(3*limit), "of the heap")
+				assert.Less(t, kept, int64(3*limit), "heap in use")
 				runtime.KeepAlive(s)
 			})
 		})

@@ -171,7 +171,7 @@ func TestNoActionInFlightIsPurged(t *testing.T) {
 		assert.Equal(t, []string{"a"}, l.Purged(), "the oldest that is not in flight")
 		r.Add(sendertest.TaggedUpload("e", 1), sendertest.TaggedUpload("f", 1))
 		synctest.Wait()
-		assert.Equal(t, []string{"a", "b", "c"}, l.Purged(), "not an action that waits behind it")
+		assert.Equal(t, []string{"a", "b", "c"}, l.Purged(), "an action that waits behind one in flight is not purged")
 		r.Add(sendertest.TaggedUpload("g", 1), sendertest.TaggedUpload("h", 1), sendertest.TaggedUpload("i", 1))
 		synctest.Wait()
 		assert.Equal(t, []string{"a", "b", "c", "d", "e", "f"}, l.Purged())
@@ -207,7 +207,7 @@ func TestNoActionInFlightIsPurged(t *testing.T) {
 			})
 		})
 	}
-	t.Run("all that wait, none that travels", func(t *testing.T) {
+	t.Run("all waiting actions, none in flight", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			b := sendertest.SteadyBreaker(t, nil)

@@ -90,7 +90,7 @@ func TestARepairThatNeedsMoreRoomThanWasMadeComesToAnEnd(t *testing.T) {
 		r.Upload(sendertest.Hotels("k", 6)...)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.LessOrEqual(t, purged, 6, "by one document too many")
+		assert.LessOrEqual(t, purged, 6, "each call purges one document too many at most")
 		b.Enable()
 		require.Equal(t, purged, sendertest.FlushFailures(t, r.Flush()))
 	})

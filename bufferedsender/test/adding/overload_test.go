@@ -27,13 +27,13 @@ func TestABatchIsSentWhenItIsFullOrItsIntervalIsOver(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: size}, AutoFlushInterval: 10 * time.Second, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 			r.Upload(sendertest.Hotels("first", size-1)...)
 			time.Sleep(9 * time.Second)
-			assert.Empty(t, r.Indexed(), "one fewer than a batch: nothing visible")
+			assert.Empty(t, r.Indexed(), "with one document less than a batch nothing is sent")
 			r.Upload(sendertest.Hotel{ID: "the-last"})
 			synctest.Wait()
-			assert.Len(t, r.Indexed(), size, "one more: all visible at once")
+			assert.Len(t, r.Indexed(), size, "one more document fills the batch, and all are sent at once")
 			r.Upload(sendertest.Hotels("second", size-1)...)
 			time.Sleep(10*time.Second - time.Millisecond)
-			assert.Len(t, r.Indexed(), size, "one fewer again: not before the interval is over")
+			assert.Len(t, r.Indexed(), size, "with one document less than a batch nothing is sent before the interval ends")
 			time.Sleep(time.Millisecond)
 			synctest.Wait()
 			assert.Len(t, r.Indexed(), 2*size-1)
@@ -56,7 +56,7 @@ func TestAFullBufferAcceptsNothingMore(t *testing.T) {
 					}
 					require.ErrorIs(t, err, context.DeadlineExceeded)
 					sendertest.RequireAccepted(t, err, 0)
-					assert.Equal(t, mark, i, "only the last is rejected")
+					assert.Equal(t, mark, i, "only the last document is rejected")
 				}
 				assert.Equal(t, mark, accepted)
 				assert.Equal(t, mark, r.Sender.Stats().PendingActions)
@@ -81,7 +81,7 @@ func TestAFullBufferAcceptsNothingMore(t *testing.T) {
 			require.NoError(t, r.Flush())
 		})
 	})
-	t.Run("none is refused", func(t *testing.T) {
+	t.Run("no action is refused", func(t *testing.T) {
 		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: -1}})
 		require.ErrorContains(t, err, "MaxBufferedActions")
 	})
@@ -109,13 +109,13 @@ func TestWhatWasNotDeliveredIsSentAgainInOrder(t *testing.T) {
 		r.Respond(nil)
 		b.Reset()
 		require.NoError(t, r.Flush())
-		assert.Len(t, r.Indexed(), 15, "all of them")
+		assert.Len(t, r.Indexed(), 15, "all 15 documents are indexed")
 		assert.Equal(t, append(sendertest.IDs(sendertest.Hotels("k", 10)), sendertest.IDs(sendertest.Hotels("more", 5))...), func() (keys []string) {
 			for _, x := range r.RequestsSince(20 * time.Second) {
 				keys = append(keys, x.Keys...)
 			}
 			return keys
-		}(), "in their order")
+		}(), "in the order of acceptance")
 	})
 }
 
@@ -142,10 +142,10 @@ func TestPurgeOneGivesUpTheOldest(t *testing.T) {
 		var failures *bufferedsender.FlushError
 		require.ErrorAs(t, r.Flush(), &failures)
 		assert.Equal(t, 1, failures.Count)
-		assert.Equal(t, []string{"k-1", "k-2", "k-3", "k-4"}, r.Indexed(), "the first is missing, the rest is there")
+		assert.Equal(t, []string{"k-1", "k-2", "k-3", "k-4"}, r.Indexed(), "the first document was purged, the others are indexed")
 		assert.Equal(t, []string{"k-0"}, l.Purged())
 	})
-	t.Run("each new one the next oldest", func(t *testing.T) {
+	t.Run("each new action purges the next oldest", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := fullAndSick(t, &l, purgeOldest)
@@ -161,7 +161,7 @@ func TestPurgeOneGivesUpTheOldest(t *testing.T) {
 			assert.Equal(t, []string{"new-1", "new-2", "new-3", "new-4"}, r.Indexed())
 		})
 	})
-	t.Run("as many as a large one needs room", func(t *testing.T) {
+	t.Run("a large action purges as many as it needs", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{
@@ -194,7 +194,7 @@ func TestPurgeIndexGivesUpAllThatWait(t *testing.T) {
 		var failures *bufferedsender.FlushError
 		require.ErrorAs(t, r.Flush(), &failures)
 		assert.Equal(t, 4, failures.Count)
-		assert.Equal(t, []string{"k-4"}, r.Indexed(), "only the one that asked for room is there")
+		assert.Equal(t, []string{"k-4"}, r.Indexed(), "only the document that needed the room is indexed")
 		assert.Equal(t, []string{"k-0", "k-1", "k-2", "k-3"}, l.Purged())
 	})
 }
@@ -234,7 +234,7 @@ func TestOverloadFailRejects(t *testing.T) {
 		_, err := r.Sender.IndexDocumentsAndWait(t.Context(), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "new"})}, nil)
 		require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
 		require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
-		assert.Zero(t, r.Now(), "none of them waits")
+		assert.Zero(t, r.Now(), "no call waits")
 		r.Respond(nil)
 		require.NoError(t, r.Flush())
 		assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 4)), r.Indexed(), "accepted documents are kept")
@@ -344,7 +344,7 @@ func TestOnPurgedIsACallbackLikeTheOthers(t *testing.T) {
 		assert.EqualValues(t, 1, r.Sender.Stats().CallbackPanics)
 		r.Respond(nil)
 		require.Error(t, r.Flush())
-		assert.Len(t, r.Indexed(), 4, "a panic in it breaks nothing")
+		assert.Len(t, r.Indexed(), 4, "a panic in OnPurged breaks nothing")
 		assert.False(t, errors.Is(r.Close(), bufferedsender.ErrPurged))
 	})
 }

@@ -84,10 +84,10 @@ func TestOrderPerKeyIsKeptWhateverTheLatencies(t *testing.T) {
 			assert.NoError(t, r.Close())
 			seen := map[string]int{}
 			for _, e := range r.Events("completed") {
-				assert.Greater(t, e.Action.Tag, seen[e.Key], "the next outcome of %s", e.Key)
+				assert.Greater(t, e.Action.Tag, seen[e.Key], "outcomes of %s are in order", e.Key)
 				seen[e.Key] = e.Action.Tag.(int)
 			}
-			assert.Equal(t, last, seen, "the last outcomes")
+			assert.Equal(t, last, seen, "the last outcome of each key")
 			for key, v := range last {
 				var stored sendertest.Hotel
 				raw, _ := r.Service.Document("hotels", key)
@@ -180,10 +180,10 @@ func TestAHungRequestHoldsOneSlotUntilItsTimeout(t *testing.T) {
 		})
 		r.Upload(sendertest.Hotels("k", 31)...)
 		time.Sleep(15*time.Second + 500*time.Millisecond)
-		assert.EqualValues(t, 30, r.Sender.Stats().Completed, "two slots did the work of fifteen seconds")
+		assert.EqualValues(t, 30, r.Sender.Stats().Completed, "two requests at a time complete 30 documents in 15 s")
 		assert.Equal(t, 1, r.Sender.Stats().InFlight)
 		require.NoError(t, r.Flush())
-		assert.Equal(t, 21*time.Second, r.Now(), "the third was given up after RequestTimeout, and its action sent again")
+		assert.Equal(t, 21*time.Second, r.Now(), "the third request timed out, and its action was sent again")
 		assert.Equal(t, 2, r.Outcome("k-0").Attempt)
 		assert.Len(t, r.Indexed(), 31)
 	})

@@ -110,7 +110,7 @@ func TestADocumentThatCannotFitAloneIsRefused(t *testing.T) {
 			assert.Equal(t, []string{"delete"}, r.Requests()[0].Actions)
 		})
 	})
-	t.Run("and one that the whole buffer cannot hold does not wait for ever", func(t *testing.T) {
+	t.Run("an action larger than the whole buffer does not wait forever", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 500}})
 			err := r.Sender.UploadDocuments(sendertest.Within(t, time.Hour), sendertest.HotelOfSize("big", 900))
@@ -163,10 +163,10 @@ func TestTheBufferIsBounded(t *testing.T) {
 			r.Faults(searchtest.Fault{ReplyDelay: searchtest.Duration(10 * time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-0"}, Nth: 1, Status: 409}}})
 			r.Upload(sendertest.Hotels("k", 5)...)
 			synctest.Wait()
-			require.Len(t, r.Requests(), 1, "all five are on their way")
+			require.Len(t, r.Requests(), 1, "all five actions are in the request")
 			require.ErrorIs(t, r.Sender.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "x"})), bufferedsender.ErrBufferFull)
 			r.Upload(sendertest.Hotels("l", 4)...)
-			assert.Equal(t, 10*time.Second, r.Now(), "four have settled and one waits to be sent again")
+			assert.Equal(t, 10*time.Second, r.Now(), "four actions have settled and one waits for its retry")
 			assert.Equal(t, 5, r.Sender.Stats().PendingActions)
 			require.NoError(t, r.Flush())
 		})
@@ -217,7 +217,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 			}()
 			synctest.Wait()
 			r.Upload(sendertest.HotelOfSize("small", 300))
-			assert.Equal(t, time.Minute, r.Now(), "the small one fits as soon as the large one has gone")
+			assert.Equal(t, time.Minute, r.Now(), "the small action fits once the large one has settled")
 			assert.Zero(t, r.Sender.Stats().BlockedProducers)
 			require.NoError(t, r.Flush())
 			assert.Equal(t, []string{"k", "small"}, r.Indexed())
@@ -255,7 +255,7 @@ func TestFullInBytesIsSentAtOnce(t *testing.T) {
 		assert.Zero(t, index.Requests(), "waits for a full batch")
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "large", Name: strings.Repeat("x", 9_930)}))
 		synctest.Wait()
-		assert.EqualValues(t, 1, index.Requests(), "the first no longer fits next to the second")
+		assert.EqualValues(t, 1, index.Requests(), "the first action no longer fits next to the second")
 		require.NoError(t, sender.Close(t.Context()))
 	})
 }

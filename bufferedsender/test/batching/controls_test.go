@@ -117,7 +117,7 @@ func TestPauseHoldsAllSending(t *testing.T) {
 			assert.Len(t, r.Indexed(), 3)
 		})
 	})
-	t.Run("and at the end of its context it returns the reason", func(t *testing.T) {
+	t.Run("Close returns the reason when its context ends", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Sender.Pause()
@@ -182,7 +182,7 @@ func TestSetControlOfLimitsNamesEveryBadLimitAtOnce(t *testing.T) {
 		assert.Equal(t, before, old.Limits)
 		_, err = r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxInFlight: -1}})
 		require.Error(t, err)
-		assert.Equal(t, before, r.Sender.Control().Limits, "one invalid number, nothing is changed")
+		assert.Equal(t, before, r.Sender.Control().Limits, "one invalid number changes no setting")
 		_, err = r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchActions: bufferedsender.ServiceMaxBatchActions + 1}})
 		require.ErrorContains(t, err, "32000")
 	})
@@ -198,13 +198,13 @@ func TestSetControlOfLimitsCountsFromTheNextRequest(t *testing.T) {
 		require.NoError(t, err)
 		time.Sleep(10 * time.Second)
 		require.Len(t, r.Requests(), 2)
-		assert.Len(t, r.Requests()[0].Keys, 10, "the one under way is as it was")
+		assert.Len(t, r.Requests()[0].Keys, 10, "the request in flight is unchanged")
 		assert.Len(t, r.Requests()[1].Keys, 4)
 		r.AllowInFlight(3)
 		_, err = r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxInFlight: 3, MaxBatchActions: 8}})
 		require.NoError(t, err)
 		synctest.Wait()
-		require.Len(t, r.Requests(), 4, "two more slots, at once, without any call")
+		require.Len(t, r.Requests(), 4, "two more slots work at once, without any call")
 		assert.Equal(t, 3, r.Sender.Stats().InFlight)
 		for _, x := range r.Requests()[2:4] {
 			assert.Len(t, x.Keys, 8)
@@ -267,7 +267,7 @@ func TestSetControlOfLimitsOfTheBuffer(t *testing.T) {
 				time.Sleep(2500 * time.Millisecond)
 				sendertest.StillRunning(t, blocked, "a call with four still there and room for three")
 				require.NoError(t, <-blocked)
-				assert.Equal(t, 3*time.Second, r.Now(), "two of three are there then")
+				assert.Equal(t, 3*time.Second, r.Now(), "two of three actions have settled by then")
 				require.NoError(t, r.Flush())
 				assert.Len(t, r.Indexed(), 9)
 			})
@@ -298,7 +298,7 @@ func TestSetControlOfLimitsOfTheBuffer(t *testing.T) {
 				for _, b := range blocked {
 					require.NoError(t, <-b)
 				}
-				assert.Zero(t, r.Now(), "at once")
+				assert.Zero(t, r.Now(), "the call returns at once")
 				assert.Zero(t, r.Sender.Stats().BlockedProducers)
 				r.Sender.Resume()
 				require.NoError(t, r.Flush())
@@ -374,7 +374,7 @@ func TestWhatAHandlerOfARequestDecidesHoldsForTheNext(t *testing.T) {
 				r.Upload(sendertest.Hotels("k", 8)...)
 				flushed := sendertest.Later(r.Flush)
 				synctest.Wait()
-				assert.Equal(t, c.sent, sendertest.KeysOf(r.Requests()), "more started after %s has returned", name)
+				assert.Equal(t, c.sent, sendertest.KeysOf(r.Requests()), "more requests started after %s returned", name)
 				assert.EqualValues(t, len(c.sent), r.Sender.Stats().Requests)
 				r.Sender.Resume()
 				require.NoError(t, <-flushed)
@@ -408,7 +408,7 @@ func TestAPauseIsSeenWhileAHandlerHangs(t *testing.T) {
 		require.NoError(t, <-flushed)
 		synctest.Wait()
 		assert.Equal(t, bufferedsender.Health{State: health.State, Since: health.Since, Reason: "sending is paused", Err: bufferedsender.ErrPaused},
-			r.Sender.Health(), "since Pause, not since the sender has noticed")
+			r.Sender.Health(), "the time counts from Pause, not from its detection")
 		r.Sender.Resume()
 		assert.Equal(t, bufferedsender.Health{State: events.HealthStateHealthy, Since: time.Now()}, r.Sender.Health())
 	})

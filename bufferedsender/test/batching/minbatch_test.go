@@ -21,7 +21,7 @@ func TestABatchIsSentAsSoonAsMinBatchActionsWait(t *testing.T) {
 				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MinBatchActions: least, MaxBatchActions: 10}, AutoFlushInterval: time.Hour})
 				r.Upload(sendertest.Hotels("k", least-1)...)
 				time.Sleep(time.Minute)
-				require.Empty(t, r.Requests(), "one is lacking")
+				require.Empty(t, r.Requests(), "one action is missing for a batch")
 				r.Upload(sendertest.Hotel{ID: "last"})
 				synctest.Wait()
 				require.Len(t, r.Requests(), 1)
@@ -41,7 +41,7 @@ func TestABatchIsSentAsSoonAsMinBatchActionsWait(t *testing.T) {
 			assert.Len(t, r.Requests()[1].Keys, 2)
 		})
 	})
-	t.Run("but not those that are full by bytes", func(t *testing.T) {
+	t.Run("batches that are full by bytes do not wait", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MinBatchActions: 5, MaxBatchActions: 10, MaxBatchBytes: 3000}, AutoFlushInterval: time.Hour})
 			for i := range 4 {
@@ -59,9 +59,9 @@ func TestBatchesGrowWithTheTimeOfTheService(t *testing.T) {
 		takes time.Duration
 		want  []int
 	}{
-		"a fast service gets the waiting actions":      {0, []int{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}},
-		"a slow one gets those that arrived meanwhile": {470 * time.Millisecond, []int{2, 4, 5, 5, 4}},
-		"a very slow one no more than a batch may be":  {1250 * time.Millisecond, []int{2, 8, 8}},
+		"a fast service gets the waiting actions":                {0, []int{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}},
+		"a slow service gets the actions that arrived meanwhile": {470 * time.Millisecond, []int{2, 4, 5, 5, 4}},
+		"a very slow one no more than a batch may be":            {1250 * time.Millisecond, []int{2, 8, 8}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -94,18 +94,18 @@ func TestMinBatchActionsFollowsMaxBatchActionsWhileTheyAreEqual(t *testing.T) {
 		pair := func(least, most int) [2]int { return [2]int{least, most} }
 		assert.Equal(t, pair(7, 7), pair(set(bufferedsender.Limits{MaxBatchActions: 7})))
 		assert.Equal(t, pair(3, 7), pair(set(bufferedsender.Limits{MinBatchActions: 3})))
-		assert.Equal(t, pair(3, 20), pair(set(bufferedsender.Limits{MaxBatchActions: 20})), "they are no longer equal")
+		assert.Equal(t, pair(3, 20), pair(set(bufferedsender.Limits{MaxBatchActions: 20})), "the limits are no longer equal")
 		assert.Equal(t, pair(20, 20), pair(set(bufferedsender.Limits{MinBatchActions: 20})))
 		assert.Equal(t, pair(5, 5), pair(set(bufferedsender.Limits{MaxBatchActions: 5})))
-		assert.Equal(t, pair(4, 9), pair(set(bufferedsender.Limits{MinBatchActions: 4, MaxBatchActions: 9})), "both are given")
+		assert.Equal(t, pair(4, 9), pair(set(bufferedsender.Limits{MinBatchActions: 4, MaxBatchActions: 9})), "both limits are given")
 	})
 }
 
 func TestMinBatchActionsAboveMaxBatchActionsIsRefused(t *testing.T) {
 	for name, l := range map[string]bufferedsender.Limits{
-		"of the same options": {MinBatchActions: 11, MaxBatchActions: 10},
-		"of the default":      {MinBatchActions: bufferedsender.DefaultMaxBatchActions + 1},
-		"negative":            {MinBatchActions: -1},
+		"above the maximum of the same options": {MinBatchActions: 11, MaxBatchActions: 10},
+		"above the default maximum":             {MinBatchActions: bufferedsender.DefaultMaxBatchActions + 1},
+		"negative":                              {MinBatchActions: -1},
 	} {
 		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Limits: l})
 		assert.ErrorContains(t, err, fmt.Sprintf("MinBatchActions is %d: use ", l.MinBatchActions), name)

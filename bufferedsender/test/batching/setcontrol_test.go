@@ -24,7 +24,7 @@ type limits = bufferedsender.Limits
 var control = map[string]struct {
 	options func(o *sendertest.Options)
 	set     bufferedsender.Control
-	// show calls set half-way, and shows the difference.
+	// show calls set half-way through, and returns the difference.
 	show     func(t *testing.T, r *sendertest.Rig, set func())
 	unusable []bufferedsender.Control
 }{
@@ -89,7 +89,7 @@ var control = map[string]struct {
 			sendertest.StillRunning(t, waits, "a call without room")
 			set()
 			require.NoError(t, <-waits)
-			assert.Zero(t, r.Now(), "at once")
+			assert.Zero(t, r.Now(), "the call returns at once")
 		},
 		unusable: []bufferedsender.Control{{Limits: limits{MaxBufferedActions: -1}}},
 	},
@@ -103,7 +103,7 @@ var control = map[string]struct {
 			sendertest.StillRunning(t, waits, "a call without room")
 			set()
 			require.NoError(t, <-waits)
-			assert.Zero(t, r.Now(), "at once")
+			assert.Zero(t, r.Now(), "the call returns at once")
 		},
 		unusable: []bufferedsender.Control{{Limits: limits{MaxBufferedBytes: -1}}},
 	},
@@ -115,7 +115,7 @@ var control = map[string]struct {
 			time.Sleep(2 * time.Second)
 			set()
 			time.Sleep(time.Minute)
-			assert.Equal(t, []time.Duration{3 * time.Second}, sendertest.Times(r.Requests()), "since it was accepted")
+			assert.Equal(t, []time.Duration{3 * time.Second}, sendertest.Times(r.Requests()), "the interval counts from the acceptance")
 		},
 		// Every duration is valid; durations without an effect are tested below.
 	},
@@ -129,7 +129,7 @@ var control = map[string]struct {
 			sendertest.StillRunning(t, waits, "a call without room")
 			set()
 			require.ErrorIs(t, <-waits, bufferedsender.ErrBufferFull)
-			assert.Zero(t, r.Now(), "at once")
+			assert.Zero(t, r.Now(), "the call returns at once")
 			r.Sender.Breaker().Enable()
 			require.NoError(t, r.Flush())
 		},
@@ -258,12 +258,12 @@ func TestAnIntervalCountsForWhatWaitsWhenItIsSet(t *testing.T) {
 		from, to time.Duration
 		want     time.Duration // after the action was added; negative: never
 	}{
-		"shorter":                            {time.Hour, 20 * s, 20 * s},
-		"shorter than it has waited":         {time.Hour, s, 10 * s},
-		"longer":                             {15 * s, 40 * s, 40 * s},
-		"never":                              {15 * s, -1, -1},
-		"from never":                         {-1, 15 * s, 15 * s},
-		"from never, and it has waited long": {-1, s, 10 * s},
+		"shorter":                    {time.Hour, 20 * s, 20 * s},
+		"shorter than it has waited": {time.Hour, s, 10 * s},
+		"longer":                     {15 * s, 40 * s, 40 * s},
+		"never":                      {15 * s, -1, -1},
+		"a timer after none":         {-1, 15 * s, 15 * s},
+		"a timer after none, and the action has waited long": {-1, s, 10 * s},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -335,7 +335,7 @@ func TestAPolicyThatIsSetWhileCallersWaitActsAtOnce(t *testing.T) {
 				sendertest.StillRunning(t, waits, "a call without room")
 				setPolicy(t, r, c.policy)
 				require.ErrorIs(t, <-waits, c.err)
-				assert.Equal(t, time.Hour, r.Now(), "at once")
+				assert.Equal(t, time.Hour, r.Now(), "the call returns at once")
 				synctest.Wait()
 				assert.Equal(t, c.purged, purged)
 
@@ -368,7 +368,7 @@ func TestPurgingEndsWhenThePolicyDoes(t *testing.T) {
 		assert.EqualValues(t, 1, r.Sender.Stats().Purged)
 		r.Sender.Breaker().Enable()
 		require.NoError(t, <-waits)
-		require.Error(t, r.Flush(), "of the one")
+		require.Error(t, r.Flush(), "Flush reports the purged action")
 		assert.Equal(t, []string{"k-1", "w-0", "w-1"}, r.Indexed())
 	})
 }

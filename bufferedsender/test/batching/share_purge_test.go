@@ -31,7 +31,7 @@ func TestPurgeGivesUpWhatWaitsWhileTheBreakerIsOpen(t *testing.T) {
 					},
 				})
 				r.Upload(sendertest.Hotels("early", 1)...)
-				assert.Zero(t, r.Sender.Purge(t.Context(), 0), "not while the breaker is closed")
+				assert.Zero(t, r.Sender.Purge(t.Context(), 0), "nothing is purged while the breaker is closed")
 				r.Respond(sendertest.Always(http.StatusForbidden, ""))
 				require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil))
 				r.Upload(sendertest.Hotels("k", 5)...)
@@ -114,7 +114,7 @@ func TestFlushOfKeysReportsWhatHasFailedOfThem(t *testing.T) {
 			assert.Contains(t, []string{"a", "b"}, e.Key)
 			assert.Equal(t, 404, e.Status)
 		}
-		require.NoError(t, r.Sender.Flush(t.Context(), keys), "they are settled")
+		require.NoError(t, r.Sender.Flush(t.Context(), keys), "the purged actions are settled")
 		require.ErrorAs(t, r.Flush(), &failed)
 		assert.Equal(t, 4, failed.Count, "a Flush of everything reports these, and those of other keys")
 		require.NoError(t, r.Flush())
@@ -168,7 +168,7 @@ func TestAServiceThatCannotBeReachedHoldsTheSendersOfAllItsIndexes(t *testing.T)
 				require.ErrorContains(t, err, "the service as a whole")
 				assert.Zero(t, requests[1].Requests())
 				down = false
-				require.NoError(t, both[1].Flush(sendertest.Within(t, 10*time.Second), nil), "its probe closes the breaker of the service")
+				require.NoError(t, both[1].Flush(sendertest.Within(t, 10*time.Second), nil), "the probe of the other sender closes the breaker of the service")
 				assert.Equal(t, breaker.Closed, service.Status().State)
 				require.NoError(t, both[0].Flush(sendertest.Within(t, time.Minute), nil))
 			})

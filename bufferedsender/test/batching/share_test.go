@@ -141,7 +141,7 @@ func TestAnExpeditedDocumentGoesPastABackfillOfItsIndex(t *testing.T) {
 		require.NoError(t, sender.IndexDocuments(models.WithClass(t.Context(), models.ClassExpedited), live))
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		assert.Equal(t, 1010*time.Millisecond, took, "as without a backfill")
+		assert.Equal(t, 1010*time.Millisecond, took, "as fast as without a backfill")
 		require.NoError(t, sender.Flush(sendertest.Within(t, time.Hour), nil))
 		assert.Len(t, s.served(), 101)
 		assert.Equal(t, 2, s.most)
@@ -170,7 +170,7 @@ func TestAnExpeditedDocumentKeepsTheOrderOfItsKey(t *testing.T) {
 		began := time.Now()
 		add(models.WithClass(t.Context(), models.ClassExpedited), "k99", "live")
 		order := []string{<-ends, <-ends, <-ends}
-		assert.Less(t, time.Since(began), 5*time.Second, "three requests, and not eleven")
+		assert.Less(t, time.Since(began), 5*time.Second, "the action waits for three requests, not for eleven")
 		assert.Equal(t, []string{"old", "before", "live"}, order)
 	})
 }
@@ -181,11 +181,11 @@ func TestNobodyElseWaitsForASenderThatWaits(t *testing.T) {
 		sent    func()
 		paused  bool
 	}{
-		"whose breaker is open": {service: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		"a sender whose breaker is open": {service: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			return models.IndexDocumentsResult{}, sendertest.StatusError(http.StatusForbidden)
 		}},
-		"that is paused":                 {service: sendertest.AcceptAll, paused: true},
-		"whose ActionSent takes an hour": {service: sendertest.AcceptAll, sent: func() { time.Sleep(time.Hour) }},
+		"a paused sender":                         {service: sendertest.AcceptAll, paused: true},
+		"a sender whose ActionSent takes an hour": {service: sendertest.AcceptAll, sent: func() { time.Sleep(time.Hour) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestASenderWithAHandlerIsNotPassedForEver(t *testing.T) {
 		require.NoError(t, fast.UploadDocuments(t.Context(), sendertest.Hotels("k", 100)...))
 		require.NoError(t, slower.UploadDocuments(t.Context(), sendertest.Hotels("k", 20)...))
 		require.NoError(t, slower.Flush(sendertest.Within(t, time.Hour), nil))
-		assert.LessOrEqual(t, len(s.served()), 70, "every third request is its own: a turn that comes while the handler runs goes to the other")
+		assert.LessOrEqual(t, len(s.served()), 70, "every third request is its own; a turn during its handler goes to the other sender")
 		assert.EqualValues(t, 20, slower.Stats().Requests)
 	})
 }
@@ -304,14 +304,14 @@ func TestASickSenderKeepsItsFloorAndTheOthersGoOn(t *testing.T) {
 		require.Error(t, sick.Flush(sendertest.Within(t, time.Second), nil))
 		blocked := sendertest.Later(func() error { return sick.UploadDocuments(t.Context(), sendertest.Hotels("k", 300)...) })
 		synctest.Wait()
-		assert.Equal(t, 10, sick.Stats().PendingActions, "its floor")
+		assert.Equal(t, 10, sick.Stats().PendingActions, "the failing sender keeps its floor")
 
 		began := time.Now()
 		sound := sharing(t, s, p, "sound", opts)
 		require.NoError(t, sound.UploadDocuments(t.Context(), sendertest.Hotels("k", 200)...))
 		require.NoError(t, sound.Flush(sendertest.Within(t, time.Hour), nil))
 		assert.Equal(t, 11*time.Second, time.Since(began), "200 documents, 10 per request, two at a time after it has returned its loans")
-		sendertest.StillRunning(t, blocked, "the sick one")
+		sendertest.StillRunning(t, blocked, "the failing sender")
 
 		down = false
 		sick.Breaker().Reset()

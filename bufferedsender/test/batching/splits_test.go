@@ -87,7 +87,7 @@ func TestTheGuiltyActionFailsAloneWithTheServicesMessage(t *testing.T) {
 						failure := r.Failure(key)
 						assert.Equal(t, status, failure.Status)
 						assert.ErrorContains(t, failure, "the service's own words")
-						assert.False(t, failure.Exhausted, "another try is of no use")
+						assert.False(t, failure.Exhausted, "a retry is useless")
 					}
 					assert.Len(t, r.Events("completed"), 100-len(bad))
 					assert.LessOrEqual(t, len(r.Requests()), 2*8*len(bad), "bisection, not one by one")
@@ -95,7 +95,7 @@ func TestTheGuiltyActionFailsAloneWithTheServicesMessage(t *testing.T) {
 			})
 		}
 	}
-	t.Run("and is found at once if the service names it", func(t *testing.T) {
+	t.Run("the service names the document, and it is found at once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -108,10 +108,10 @@ func TestTheGuiltyActionFailsAloneWithTheServicesMessage(t *testing.T) {
 			require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
 			assert.Equal(t, 400, r.Failure("k-77").Status)
 			assert.Len(t, r.Indexed(), 999)
-			assert.LessOrEqual(t, len(r.Requests()), 4, "the whole, the guilty one, the rest in halves")
+			assert.LessOrEqual(t, len(r.Requests()), 4, "the whole, the guilty document, and the rest in halves")
 		})
 	})
-	t.Run("nor does a name that is wrong harm anyone", func(t *testing.T) {
+	t.Run("a wrong name harms no other document", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -126,7 +126,7 @@ func TestTheGuiltyActionFailsAloneWithTheServicesMessage(t *testing.T) {
 			assert.Len(t, r.Indexed(), 19)
 		})
 	})
-	t.Run("which the emulator refuses for a wrong type", func(t *testing.T) {
+	t.Run("a document that the emulator refuses for a wrong type", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := searchtest.NewServer(nil)
 			require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
@@ -202,7 +202,7 @@ func TestTheSizeLimitOfTheServiceIsLearned(t *testing.T) {
 			assert.Greater(t, largest, opts.Limits.MaxBatchBytes-2*size)
 		})
 	})
-	t.Run("one giant document does not shrink everyone's batches for good", func(t *testing.T) {
+	t.Run("one giant document does not reduce the size of all later batches", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &opts)
 			r.Respond(guilty(413, "giant"))
@@ -249,7 +249,7 @@ func TestASplitKeepsOrderAndAccounts(t *testing.T) {
 			assert.Equal(t, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, rooms)
 		}
 	})
-	t.Run("and Close ends amid splits", func(t *testing.T) {
+	t.Run("Close ends during splits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {

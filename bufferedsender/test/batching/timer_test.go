@@ -160,12 +160,12 @@ func TestAutoFlush(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: -time.Nanosecond, Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 			r.Upload(sendertest.Hotels("k", 4)...)
 			time.Sleep(1000 * time.Hour)
-			assert.Equal(t, [][]string{{"k-0", "k-1", "k-2"}}, sendertest.KeysOf(r.Requests()), "but full batches go at once")
+			assert.Equal(t, [][]string{{"k-0", "k-1", "k-2"}}, sendertest.KeysOf(r.Requests()), "full batches are sent at once")
 			assert.Equal(t, []time.Duration{0}, sendertest.Times(r.Requests()))
 			require.NoError(t, r.Flush())
 		})
 	})
-	t.Run("without auto-flush nothing is sent but by Flush and Close", func(t *testing.T) {
+	t.Run("without auto-flush only Flush and Close send", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, AutoFlushInterval: s, Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 			r.Upload(sendertest.Hotels("k", 10)...)

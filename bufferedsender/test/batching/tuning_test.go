@@ -158,13 +158,13 @@ func (r tuningRow) judge(t *testing.T, fixed, adaptive outcome) {
 		// The order of goroutines is random in simulated time too: one or two per cent.
 		assert.Greater(t, adaptive.goodput, 0.95*fixed.goodput, "documents a second without a limit, from the first request on")
 		if r.workers > 0 {
-			assert.Less(t, adaptive.inFlight, 0.8*fixed.inFlight, "requests in flight of which most only wait")
+			assert.Less(t, adaptive.inFlight, 0.8*fixed.inFlight, "adaptive limits keep fewer requests in flight")
 		}
 		return
 	}
 	assert.GreaterOrEqual(t, adaptive.goodput, 0.9, "goodput")
 	assert.Less(t, adaptive.refused, 0.05, "throttled")
-	assert.GreaterOrEqual(t, adaptive.least, 0.5, "least share")
+	assert.GreaterOrEqual(t, adaptive.least, 0.5, "the least share of a sender")
 	// At a tenth the targets are weaker, for three reasons. In 60 s with a few dozen documents per second the shares
 	// depend on chance: in one of 70 simulated runs a sender has less than half of its share, in none of 400 less
 	// than a third. A few consecutive refused requests open the breaker of a sender for 30 s, which the controller
@@ -179,7 +179,7 @@ func (r tuningRow) judge(t *testing.T, fixed, adaptive outcome) {
 		settled, lowLeast = 60, 0.1
 	}
 	assert.LessOrEqual(t, adaptive.settled, settled, "seconds until it settled at a tenth")
-	assert.GreaterOrEqual(t, adaptive.lowLeast, lowLeast, "least share at a tenth")
+	assert.GreaterOrEqual(t, adaptive.lowLeast, lowLeast, "the least share of a sender at a tenth of the capacity")
 	assert.LessOrEqual(t, adaptive.recovered, 120, "seconds until it used 80 %% again")
 	// Values above 1 use capacity that the service saved up before.
 	assert.GreaterOrEqual(t, adaptive.goodput, min(fixed.goodput, 1)-0.1, "goodput compared with fixed limits")

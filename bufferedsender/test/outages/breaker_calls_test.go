@@ -30,14 +30,14 @@ func TestDisablingTheBreakerOverridesEverything(t *testing.T) {
 		b.Reset()
 		b.Disable()
 		synctest.Wait()
-		assert.Empty(t, r.Requests(), "nothing for an hour, and Reset does not end it")
+		assert.Empty(t, r.Requests(), "nothing is sent for an hour, and Reset does not change that")
 		assert.Equal(t, events.HealthStateCircuitOpen, r.Sender.Health().State)
 		b.Enable()
 		require.NoError(t, r.Flush())
 		assert.Equal(t, time.Hour, r.Now(), "Enable wakes the sender at once")
 		assert.Len(t, r.Indexed(), 3)
 	})
-	t.Run("but not a request under way", func(t *testing.T) {
+	t.Run("a request in flight is not cut off", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
@@ -52,7 +52,7 @@ func TestDisablingTheBreakerOverridesEverything(t *testing.T) {
 			require.NoError(t, r.Flush())
 		})
 	})
-	t.Run("and Enable closes one that was open", func(t *testing.T) {
+	t.Run("Enable closes a breaker that was open", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
@@ -87,7 +87,7 @@ func TestResetClosesTheBreakerAndForgets(t *testing.T) {
 		time.Sleep(time.Hour)
 		assert.Equal(t, breaker.Closed, b.Status().State, "the timer of the opening no longer changes anything")
 	})
-	t.Run("also while the probe is under way", func(t *testing.T) {
+	t.Run("the breaker stays disabled when its probe ends", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 3}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
@@ -103,10 +103,10 @@ func TestResetClosesTheBreakerAndForgets(t *testing.T) {
 			require.Len(t, r.RequestsSince(1), 1)
 			b.Reset()
 			synctest.Wait()
-			assert.Len(t, r.Indexed(), 5, "the others do not wait for it")
+			assert.Len(t, r.Indexed(), 5, "the other actions do not wait for the probe")
 			require.NoError(t, r.Flush())
 			assert.Equal(t, 50*time.Second, r.Now())
-			assert.Equal(t, breaker.Closed, b.Status().State, "and its failure is ignored")
+			assert.Equal(t, breaker.Closed, b.Status().State, "the failure of the earlier probe is ignored")
 		})
 	})
 }
@@ -167,7 +167,7 @@ func TestCallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 			})
 		})
 	}
-	t.Run("but not when something else is the reason to wait", func(t *testing.T) {
+	t.Run("another reason to wait is not reported as an open circuit", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 30 }))
@@ -198,12 +198,12 @@ func TestCloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 			require.ErrorIs(t, e.Err, bufferedsender.ErrClosed)
 			sendertest.RequireCircuitOpen(t, e.Err)
 		}
-		assert.Equal(t, err, r.Sender.Close(t.Context()), "every call gets the same answer")
-		assert.Equal(t, "closed", l.Notes()[len(l.Notes())-1], "the last of %v", l.Notes())
+		assert.Equal(t, err, r.Sender.Close(t.Context()), "every call returns the same error")
+		assert.Equal(t, "closed", l.Notes()[len(l.Notes())-1], "the last of the states %v", l.Notes())
 		time.Sleep(time.Hour)
-		assert.Len(t, r.Requests(), 1, "nothing is left behind")
+		assert.Len(t, r.Requests(), 1, "no action is left")
 	})
-	t.Run("one that heals in time loses nothing", func(t *testing.T) {
+	t.Run("a breaker that closes in time loses nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 			r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 5)...)
@@ -216,7 +216,7 @@ func TestCloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 			assert.Len(t, r.Indexed(), 5)
 		})
 	})
-	t.Run("with a probe under way that is one of unknown outcome", func(t *testing.T) {
+	t.Run("an action in a probe has an unknown outcome", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 			r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 5)...)

@@ -28,14 +28,14 @@ func TestOneProbeOfOneActionThenEverything(t *testing.T) {
 		})
 		time.Sleep(50*time.Second - time.Millisecond)
 		probes := r.RequestsSince(1)
-		require.Len(t, probes, 1, "four slots, sixty actions, one probe")
+		require.Len(t, probes, 1, "four slots and sixty actions make one probe")
 		assert.Equal(t, 30*time.Second, probes[0].At)
 		assert.Equal(t, []string{"k-0"}, probes[0].Keys)
 		time.Sleep(time.Second)
-		assert.Len(t, r.RequestsSince(50*time.Second), 4, "then all slots")
+		assert.Len(t, r.RequestsSince(50*time.Second), 4, "all four slots are used after the probe")
 		require.NoError(t, r.Flush())
 		for _, x := range r.RequestsSince(50 * time.Second)[:4] {
-			assert.GreaterOrEqual(t, len(x.Keys), 9, "with full batches, except the rest of the first one")
+			assert.GreaterOrEqual(t, len(x.Keys), 9, "the batches are full, except the rest of the first one")
 		}
 		assert.Len(t, r.Indexed(), 60)
 		seen := map[string]bool{}
@@ -62,7 +62,7 @@ func TestProbesRotate(t *testing.T) {
 		probes := r.RequestsSince(1)
 		require.GreaterOrEqual(t, len(probes), 2)
 		assert.Equal(t, []string{"k-0"}, probes[0].Keys)
-		assert.Equal(t, []string{"k-1"}, probes[1].Keys, "the next probe is of another one, and succeeds")
+		assert.Equal(t, []string{"k-1"}, probes[1].Keys, "the next probe has another action, and succeeds")
 		assert.Contains(t, r.Indexed(), "k-1")
 		r.Respond(nil)
 		require.NoError(t, r.Flush())
@@ -70,7 +70,7 @@ func TestProbesRotate(t *testing.T) {
 }
 
 func TestAnOpenBreakerWakesByItself(t *testing.T) {
-	t.Run("with no timer, no traffic and no caller", func(t *testing.T) {
+	t.Run("the sender recovers without timer, traffic or caller", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: -1, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})}, Retry: sendertest.RetryAtOnce})
 			r.Respond(sendertest.Failing)
@@ -85,7 +85,7 @@ func TestAnOpenBreakerWakesByItself(t *testing.T) {
 			assert.Len(t, r.Indexed(), 50)
 		})
 	})
-	t.Run("and sends nothing when there is nothing", func(t *testing.T) {
+	t.Run("the sender sends nothing when it has no action", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}})
@@ -95,7 +95,7 @@ func TestAnOpenBreakerWakesByItself(t *testing.T) {
 			time.Sleep(time.Hour)
 			assert.Len(t, r.Requests(), 1)
 			assert.Equal(t, breaker.HalfOpen, b.Status().State)
-			assert.Equal(t, events.HealthStateHalfOpen, r.Sender.Health().State, "it needs a document to probe with")
+			assert.Equal(t, events.HealthStateHalfOpen, r.Sender.Health().State, "the breaker needs a document to probe with")
 			r.Respond(nil)
 			r.Upload(sendertest.Hotels("k", 3)...)
 			synctest.Wait()

@@ -55,7 +55,7 @@ func TestASenderWithBadDocumentsStopsNoOtherOfItsBreaker(t *testing.T) {
 		require.NoError(t, bad.UploadDocuments(t.Context(), sendertest.Hotels("bad", 100)...))
 		time.Sleep(10 * time.Second)
 		together := r.Sender.Stats().Completed - alone
-		t.Log("in ten seconds alone", alone, "beside the other", together, "bad:", bad.Stats().Failed, bad.Health().Reason)
+		t.Log("documents in ten seconds alone", alone, "next to the other sender", together, "bad:", bad.Stats().Failed, bad.Health().Reason)
 		assert.Greater(t, together, alone/2)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -80,21 +80,21 @@ func TestOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 		before := len(r.Requests())
 		assert.Contains(t, []int{3, 4}, before)
 		for _, x := range r.Requests() {
-			assert.Contains(t, sendertest.IDs(sendertest.Hotels("first", 5)), x.Keys[0], "both have learned it")
+			assert.Contains(t, sendertest.IDs(sendertest.Hotels("first", 5)), x.Keys[0], "both senders retry a first document alone")
 		}
 		time.Sleep(45 * time.Second)
-		assert.Len(t, r.Requests(), before+1, "one probe for both")
+		assert.Len(t, r.Requests(), before+1, "one probe serves both senders")
 		sendertest.RequireCircuitOpen(t, second.Flush(sendertest.Within(t, time.Second), nil))
 		r.Respond(nil)
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
-		assert.Len(t, r.Indexed(), 50, "both wake when the probe of one succeeds")
+		assert.Len(t, r.Indexed(), 50, "both senders resume when one probe succeeds")
 		// One probes with one document, and the other may have sent a batch of one at the same moment; all others are
 		// batches of five.
 		assert.Contains(t, []int{1 + 10, 2 + 10}, len(r.RequestsSince(time.Minute)))
 		assert.NoError(t, second.Close(t.Context()))
 	})
-	t.Run("and one that is closed leaves it to the other", func(t *testing.T) {
+	t.Run("a closed sender leaves the probe to the other", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
@@ -105,7 +105,7 @@ func TestOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 			synctest.Wait()
 			r.Respond(sendertest.Hang)
 			time.Sleep(31 * time.Second)
-			require.Len(t, r.Requests(), 4, "its probe is under way, and hangs")
+			require.Len(t, r.Requests(), 4, "the probe is in flight and hangs")
 			r.Upload(sendertest.Hotels("first", 2)...)
 			require.Error(t, second.Close(sendertest.Within(t, time.Second)))
 			r.Respond(nil)
@@ -161,7 +161,7 @@ func TestASubscriberOfTheBreakerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.EqualValues(t, 1, ended.Load())
 		assert.Equal(t, "completed", r.Outcome("a").Kind)
-		assert.Equal(t, 30*time.Second, r.Outcome("a").At, "with the probe")
+		assert.Equal(t, 30*time.Second, r.Outcome("a").At, "the action settles with the probe")
 		r.Upload(sendertest.Hotel{ID: "b"})
 		require.NoError(t, r.Flush())
 		assert.Equal(t, []string{"a", "b"}, r.Indexed())

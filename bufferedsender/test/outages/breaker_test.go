@@ -40,7 +40,7 @@ func TestASenderHasABreakerOfItsOwn(t *testing.T) {
 		defer s.Breaker().Subscribe(func(c breaker.Change) {
 			if c.To == breaker.Open {
 				opened = append(opened, c.At)
-				assert.EqualValues(t, 2+len(opened), calls.Load(), "the third failure opens it, and each probe that fails, with no options at all")
+				assert.EqualValues(t, 2+len(opened), calls.Load(), "with default options the third failure opens the breaker, and so does each failed probe")
 			}
 		})()
 		began := time.Now()
@@ -53,11 +53,11 @@ func TestASenderHasABreakerOfItsOwn(t *testing.T) {
 			assert.LessOrEqual(t, open, longest, "after %v", trouble)
 			assert.GreaterOrEqual(t, open, min(longest/2, trouble), "after %v", trouble)
 		}
-		assert.Equal(t, breaker.Closed, other.Breaker().Status().State, "each sender has its own")
+		assert.Equal(t, breaker.Closed, other.Breaker().Status().State, "each sender has its own breaker")
 		assert.EqualValues(t, 1, s.Stats().PendingActions)
 		require.Error(t, s.Close(sendertest.Within(t, time.Second)))
 	})
-	t.Run("but not with FailSoon", func(t *testing.T) {
+	t.Run("FailSoon keeps the attempts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}})
 			r.Respond(sendertest.Failing)
@@ -108,7 +108,7 @@ func TestTheBreakerOpensOnTheNthFailure(t *testing.T) {
 			})
 		})
 	}
-	t.Run("in a row, however far apart", func(t *testing.T) {
+	t.Run("three failures in a row, however far apart", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 			r.Respond(sendertest.Hang)
@@ -183,7 +183,7 @@ func TestWhatTheBreakerCountsAsAFailure(t *testing.T) {
 				changes := make(chan time.Duration, 100)
 				defer b.Subscribe(func(breaker.Change) { changes <- r.Now() })()
 				time.Sleep(5 * time.Minute) // ten probes: not every document has been one
-				assert.GreaterOrEqual(t, b.Status().Counts.Opened, uint64(2), "it opens, and opens again after each probe")
+				assert.GreaterOrEqual(t, b.Status().Counts.Opened, uint64(2), "the breaker opens, and opens again after each probe")
 				requests := r.Requests()
 				require.Greater(t, len(requests), c.opens)
 				first := requests[c.opens-1]
@@ -210,12 +210,12 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 		r.Service.SetFaults(nil)
 		require.NoError(t, r.Flush())
 		assert.Equal(t, time.Hour, r.Now())
-		assert.Equal(t, 3, r.Outcome("k").Attempt, "two failures before it opened, and the success: the third failure, which opened it, and the probes do not count")
+		assert.Equal(t, 3, r.Outcome("k").Attempt, "two failures before the breaker opened, and the success; neither the failure that opened it nor the probes count")
 		for _, e := range r.Events("sent")[2:] {
 			assert.Equal(t, 3, e.Attempt)
 		}
 	})
-	t.Run("so the remaining attempts are unchanged after the outage", func(t *testing.T) {
+	t.Run("the remaining attempts are unchanged after the outage", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
@@ -226,13 +226,13 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 			// From now on the service works, except for this document.
 			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k"}, Status: 409}}})
 			require.Error(t, r.Flush())
-			assert.Len(t, r.Requests()[before:], 4, "four attempts, and MaxRetries is 3")
+			assert.Len(t, r.Requests()[before:], 4, "four attempts, because MaxRetries is 3")
 			assert.Equal(t, 409, r.Failure("k").Status)
 			assert.True(t, r.Failure("k").Exhausted)
 			assert.Equal(t, breaker.Closed, b.Status().State)
 		})
 	})
-	t.Run("and the first answered Ping blames no document for the outage", func(t *testing.T) {
+	t.Run("the first answered Ping blames no document for the outage", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 			r.Down(500)
@@ -246,7 +246,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 			assert.Len(t, r.Indexed(), 2)
 		})
 	})
-	t.Run("but a document that fails while a Ping succeeds is to blame", func(t *testing.T) {
+	t.Run("a document that fails while a Ping succeeds is to blame", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 			r.OpenBreaker(sendertest.Hotel{ID: "k"}) // fails indexing requests only
@@ -339,17 +339,17 @@ func TestResultsFromBeforeTheOpeningAreIgnored(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, until, b.Status().Until, "a failure while it is open does not lengthen it")
 		time.Sleep(9 * time.Second)
-		assert.Equal(t, breaker.Open, state(), "nor does a success close it")
-		assert.Equal(t, "completed", r.Outcome("k-2").Kind, "though it is one")
+		assert.Equal(t, breaker.Open, state(), "a success does not close the breaker either")
+		assert.Equal(t, "completed", r.Outcome("k-2").Kind, "the action is completed anyway")
 		time.Sleep(20*time.Second + 500*time.Millisecond)
 		assert.Equal(t, breaker.HalfOpen, state())
 		require.Len(t, r.Requests(), 6, "one probe")
 		time.Sleep(time.Second)
-		assert.Equal(t, breaker.HalfOpen, state(), "at 32 s the fourth failed; the probe of 31 s decides alone")
+		assert.Equal(t, breaker.HalfOpen, state(), "at 32 s the fourth request failed, but only the probe of 31 s decides")
 		time.Sleep(2 * time.Second)
 		assert.Equal(t, breaker.Closed, state())
 		time.Sleep(12 * time.Second)
-		assert.Equal(t, breaker.Closed, state(), "at 45 s the last one of before has failed")
+		assert.Equal(t, breaker.Closed, state(), "at 45 s the last request from before the outage has failed")
 		require.NoError(t, r.Flush())
 		assert.EqualValues(t, 1, b.Status().Counts.Opened)
 		assert.Len(t, r.Indexed(), 5)

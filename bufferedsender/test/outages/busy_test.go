@@ -50,11 +50,11 @@ func TestABusyServiceOpensTheBreakerAfterTenSecondsWithoutAnything(t *testing.T)
 				}
 				r.Respond(nil)
 				r.Faults()
-				require.NoError(t, r.Flush(), "no document is given up meanwhile")
+				require.NoError(t, r.Flush(), "no document is given up")
 			})
 		})
 	}
-	t.Run("and never while something gets through", func(t *testing.T) {
+	t.Run("a breaker does not open while some documents are applied", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}})
@@ -268,7 +268,7 @@ func TestThrottlingLosesNothingHoweverLongItLasts(t *testing.T) {
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, sender)
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotels("k", 300)...))
-		require.NoError(t, sender.Close(t.Context()), "nothing is wrong but the capacity")
+		require.NoError(t, sender.Close(t.Context()), "only the capacity of the service is too small")
 		assert.EqualValues(t, 300, sender.Stats().Completed)
 		assert.Greater(t, time.Since(began), 6*time.Minute, "longer than any wait for a service that does nothing")
 	})
@@ -299,7 +299,7 @@ func TestATrickleLosesNothing(t *testing.T) {
 				})
 				n := c.n / testkit.Cases(4, 4, 1)
 				r.Upload(sendertest.Hotels("k", n)...)
-				require.NoError(t, r.Close(), "nothing is wrong but the capacity")
+				require.NoError(t, r.Close(), "only the capacity of the service is too small")
 				assert.EqualValues(t, n, r.Sender.Stats().Completed)
 			})
 		})

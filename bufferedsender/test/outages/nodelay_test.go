@@ -18,7 +18,7 @@ import (
 // While the cause of a failure is unknown, a document is tried at most twice a second, also without a delay.
 func TestWithoutADelayADocumentThatHasUsedItsAttemptsIsTriedTwiceASecond(t *testing.T) {
 	for name, answer := range map[string]sendertest.Answer{
-		"its connection breaks": sendertest.BreakConnection, "500": sendertest.Always(500, ""), "503": sendertest.Always(503, ""), "a foreign 400": sendertest.Always(400, "<html>no"),
+		"the connection breaks": sendertest.BreakConnection, "500": sendertest.Always(500, ""), "503": sendertest.Always(503, ""), "a foreign 400": sendertest.Always(400, "<html>no"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestWithoutADelayADocumentThatHasUsedItsAttemptsIsTriedTwiceASecond(t *test
 					time.Sleep(time.Second)
 				}
 				assert.Error(t, r.Flush())
-				assert.Less(t, tries, 200, "without the limit about 18 000 in two minutes")
+				assert.Less(t, tries, 200, "without the limit about 18 000 requests in two minutes")
 			})
 		})
 	}

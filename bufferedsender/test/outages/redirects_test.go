@@ -45,9 +45,9 @@ func TestDocumentsAreHeldWhileTheEndpointRedirects(t *testing.T) {
 		transport policy.Transporter
 		visits    bool // the Transporter follows redirects regardless
 	}{
-		"of an http.Client": {transport: inner},
-		"of a wrapped one":  {transport: sends(inner.Do)},
-		"of one that hides itself": {visits: true, transport: sends(func(req *http.Request) (*http.Response, error) {
+		"an http.Client":        {transport: inner},
+		"a wrapped http.Client": {transport: sends(inner.Do)},
+		"a Transporter that hides its http.Client": {visits: true, transport: sends(func(req *http.Request) (*http.Response, error) {
 			again, err := http.NewRequestWithContext(context.Background(), req.Method, req.URL.String(), req.Body) //nolint:contextcheck // on purpose
 			if err != nil {
 				return nil, err

@@ -104,7 +104,7 @@ func TestWhatIsWrongWithTheAddressOrTheKeyFailsNothing(t *testing.T) {
 					r.Upload(sendertest.Hotels("k", 100)...)
 					time.Sleep(time.Minute)
 					assert.Equal(t, events.HealthStateCircuitOpen, r.Sender.Health().State)
-					assert.LessOrEqual(t, len(r.Requests()), 3*inFlight+20, "nothing is sent except occasional probes")
+					assert.LessOrEqual(t, len(r.Requests()), 3*inFlight+20, "no request except occasional probes")
 					require.NoError(t, r.Flush())
 					r.AllCompleted(100)
 					assert.LessOrEqual(t, r.Now(), 5*time.Minute+31*time.Second)
@@ -216,7 +216,7 @@ func TestAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T)
 	case <-ctx.Done():
 		require.Fail(t, "the breaker has not closed")
 	}
-	require.NoError(t, sender.Flush(ctx, nil), "nothing has failed")
+	require.NoError(t, sender.Flush(ctx, nil), "no document has failed")
 	assert.Equal(t, breaker.Closed, b.Status().State)
 
 	mu.Lock()

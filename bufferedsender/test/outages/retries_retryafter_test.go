@@ -23,7 +23,7 @@ const ages = "9223372036" // seconds: 292 years
 func TestARetryAfterHoldsForTenMinutesAtTheMost(t *testing.T) {
 	for _, status := range []int{429, 503} {
 		for name, opts := range map[string]func(*testing.T) *sendertest.Options{
-			"without a breaker": func(*testing.T) *sendertest.Options { return &sendertest.Options{} }, "with one": sendertest.WithBreaker,
+			"without a breaker": func(*testing.T) *sendertest.Options { return &sendertest.Options{} }, "with a breaker": sendertest.WithBreaker,
 		} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

@@ -95,7 +95,7 @@ func TestBackOffOfADocumentDoublesToItsCap(t *testing.T) {
 		rs[0]["status"], rs[0]["statusCode"] = false, 409
 		return rs
 	})
-	t.Run("and never overflows", func(t *testing.T) {
+	t.Run("the delay never overflows", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: 100, Jitter: -1}})
 			r.Respond(busy)
@@ -110,7 +110,7 @@ func TestBackOffOfADocumentDoublesToItsCap(t *testing.T) {
 			}
 		})
 	})
-	t.Run("with jitter", func(t *testing.T) {
+	t.Run("the delay with jitter", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: 60}})
 			r.Respond(busy)
@@ -146,7 +146,7 @@ func TestRetryAfterIsAFloorOfThePause(t *testing.T) {
 			}
 		}
 	}
-	t.Run("but not if it names this moment, one that has passed, or nonsense", func(t *testing.T) {
+	t.Run("a Retry-After of this moment, of the past, or without sense does not count", func(t *testing.T) {
 		const want = 10 * time.Second // the back-off
 		for _, header := range []string{"Fri, 31 Dec 1999 00:00:00 GMT", "0", "-5", "soon", ""} {
 			synctest.Test(t, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestRetryAfterIsAFloorOfThePause(t *testing.T) {
 			})
 		}
 	})
-	t.Run("and one that is absurdly long ends with Close", func(t *testing.T) {
+	t.Run("Close ends an absurdly long pause", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Respond(sendertest.Always(429, sendertest.ErrorBody("busy"), "Retry-After", "99999999999999999999"))
@@ -198,7 +198,7 @@ func TestAThrottledReplyPausesTheWholeSender(t *testing.T) {
 			})
 		})
 	}
-	t.Run("and the longest of several pauses counts", func(t *testing.T) {
+	t.Run("the longest of several pauses counts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxInFlight: 2}})
 			// A millisecond, or the second request may see the pause before it is sent.
@@ -255,7 +255,7 @@ func TestDocumentsRefusedTogetherComeBackTogether(t *testing.T) {
 }
 
 func TestRetriedActionsGoFirst(t *testing.T) {
-	t.Run("before new ones", func(t *testing.T) {
+	t.Run("retried actions before new ones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 4}, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 			r.Faults(searchtest.Fault{Count: 1, Status: 503})
@@ -286,7 +286,7 @@ func TestRetriedActionsGoFirst(t *testing.T) {
 	for name, opts := range map[string]sendertest.Options{
 		"without a timer": {AutoFlushInterval: -1}, "without auto-flush": {DisableAutoFlush: true}, "with a long timer": {AutoFlushInterval: time.Hour},
 	} {
-		t.Run("and are never stuck waiting for a fuller batch "+name, func(t *testing.T) {
+		t.Run("retried actions do not wait for a fuller batch"+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts.Limits.MaxBatchActions = 3
 				opts.Retry = retry.Options{Delay: 10 * time.Second, Jitter: -1}
@@ -301,7 +301,7 @@ func TestRetriedActionsGoFirst(t *testing.T) {
 			})
 		})
 	}
-	t.Run("and neither are the parts of a split", func(t *testing.T) {
+	t.Run("the parts of a split wait for no timer", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 8}, AutoFlushInterval: -1})
 			r.Faults(searchtest.Fault{OverActions: 3})

@@ -60,16 +60,16 @@ func TestADeadLetterSaysEverything(t *testing.T) {
 		assert.Equal(t, 409, letter.Status)
 		assert.Equal(t, "version conflict", letter.Message)
 		requests := r.Service.Requests()
-		assert.Equal(t, requests[len(requests)-1].RequestID, letter.RequestID, "of the last request that carried it")
+		assert.Equal(t, requests[len(requests)-1].RequestID, letter.RequestID, "RequestID is that of the last request with the action")
 		assert.Equal(t, 3, letter.Attempts)
 		assert.False(t, letter.Unknown)
 		assert.False(t, letter.Unsent)
 		assert.Contains(t, letter.Error, "version conflict")
-		assert.True(t, began.Equal(letter.First), "when it was accepted")
-		assert.Equal(t, r.Requests()[2].End, letter.Last.Sub(began), "when it was given up")
+		assert.True(t, began.Equal(letter.First), "First is the time of acceptance")
+		assert.Equal(t, r.Requests()[2].End, letter.Last.Sub(began), "Last is the time when the action was given up")
 		assert.Equal(t, tag{42}, letter.Tag)
 	})
-	t.Run("of each kind of action", func(t *testing.T) {
+	t.Run("dead letters of each type of action", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			dead := &sendertest.DeadLetters{}
 			r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, OnMergeMissing: bufferedsender.MergeMissingUpload})
@@ -84,7 +84,7 @@ func TestADeadLetterSaysEverything(t *testing.T) {
 			assert.Equal(t, []string{`merge {"id":"m","rooms":1}`, `mergeOrUpload {"id":"mu","rooms":1}`, `delete {"id":"d"}`, `delete {"id":"dk"}`}, letters)
 		})
 	})
-	t.Run("of a request that broke", func(t *testing.T) {
+	t.Run("the dead letter of a request whose connection broke", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			dead := &sendertest.DeadLetters{}
 			r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, Retry: sendertest.RetryAtOnce})
@@ -94,11 +94,11 @@ func TestADeadLetterSaysEverything(t *testing.T) {
 			letter := dead.All()[0]
 			assert.True(t, letter.Unknown)
 			assert.Zero(t, letter.Status)
-			assert.Empty(t, letter.RequestID, "there was no answer")
+			assert.Empty(t, letter.RequestID, "without a reply there is no request id")
 			assert.NotEmpty(t, letter.Error)
 		})
 	})
-	t.Run("of a request that was refused as a whole", func(t *testing.T) {
+	t.Run("dead letters of a request that was refused as a whole", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			dead := &sendertest.DeadLetters{}
 			r := sendertest.New(t, &sendertest.Options{DeadLetters: dead})
@@ -106,7 +106,7 @@ func TestADeadLetterSaysEverything(t *testing.T) {
 			r.Upload(sendertest.Hotels("k", 3)...)
 			require.Error(t, r.Flush())
 			require.Len(t, dead.All(), 3)
-			assert.Equal(t, 1, dead.Writes(), "one reply, one Write")
+			assert.Equal(t, 1, dead.Writes(), "one reply leads to one Write")
 			for _, letter := range dead.All() {
 				assert.Equal(t, 403, letter.Status)
 				assert.Contains(t, letter.Error, "no")
@@ -136,7 +136,7 @@ func TestDeadLettersOfWhatWasNeverSent(t *testing.T) {
 					unknown++
 				}
 			}
-			assert.Equal(t, 2, unknown, "those of the request that was cut off")
+			assert.Equal(t, 2, unknown, "two actions were in the interrupted request")
 			assert.EqualValues(t, 5, r.Sender.Stats().DeadLetters)
 			written := map[string]bool{}
 			for _, line := range l.Notes("letters", "failed") {
@@ -190,7 +190,7 @@ func TestDeadLettersThatCannotBeWritten(t *testing.T) {
 				require.ErrorAs(t, r.Flush(), &failed)
 				assert.Zero(t, failed.DeadLetters)
 				assert.False(t, failed.Errors[0].DeadLetter)
-				assert.Equal(t, []string{"letters k-1 k-2", "failed k-1", "failed k-2"}, l.Notes("letters", "failed"), "they are reported anyway")
+				assert.Equal(t, []string{"letters k-1 k-2", "failed k-1", "failed k-2"}, l.Notes("letters", "failed"), "the failures are reported anyway")
 				s := r.Sender.Stats()
 				assert.EqualValues(t, 2, s.DeadLetterErrors)
 				assert.Zero(t, s.DeadLetters)
@@ -234,7 +234,7 @@ func TestFailuresSayWhetherADeadLetterIsKept(t *testing.T) {
 				assert.Equal(t, kept, seen[0].DeadLetter)
 				mark, passed := water.Mark()
 				require.True(t, passed)
-				assert.Equal(t, kept, mark == 2, "%d: the mark passes documents that are in the index or kept", mark)
+				assert.Equal(t, kept, mark == 2, "%d: the watermark passes only documents that are in the index or kept", mark)
 			})
 		})
 	}
@@ -247,7 +247,7 @@ func TestDeadLettersOfCompletedActionsAreNotWritten(t *testing.T) {
 		r.Faults(searchtest.Fault{Every: 3, Status: 503}, searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Ratio: 0.5, Status: 409}}})
 		r.Upload(sendertest.Hotels("k", 30)...)
 		require.NoError(t, r.Flush())
-		assert.Zero(t, dead.Writes(), "retries are none of its business")
+		assert.Zero(t, dead.Writes(), "a retry writes no dead letter")
 	})
 }
 

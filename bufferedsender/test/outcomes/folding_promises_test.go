@@ -151,7 +151,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			r.Sender.Resume()
 			var failures *bufferedsender.FlushError
 			require.ErrorAs(t, <-first, &failures)
-			assert.Equal(t, 1, failures.Count, "not actions folded into it afterwards")
+			assert.Equal(t, 1, failures.Count, "actions that were folded in later do not count")
 			require.ErrorAs(t, r.Flush(), &failures)
 			assert.Equal(t, 2, failures.Count)
 		})
@@ -178,10 +178,10 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			assert.Equal(t, 4, answer.Unsent)
 			assert.Len(t, answer.Errors, 4)
 			assert.Equal(t, []any{1, 2, 3}, sendertest.Tags(l.Endings("k")))
-			assert.Len(t, dead.All(), 2, "one for the folded actions, and one for the probe")
+			assert.Len(t, dead.All(), 2, "one dead letter for the folded actions, and one for the probe")
 		})
 	})
-	t.Run("and calls all of a write that was cut off unknown", func(t *testing.T) {
+	t.Run("all parts of an interrupted write are unknown", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Handlers: l.Handlers()})
@@ -247,7 +247,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			for _, call := range calls {
 				assert.True(t, (<-call).Succeeded)
 			}
-			assert.Len(t, r.Requests(), 2, "of the first five, and of the second 5, which has older ones before it")
+			assert.Len(t, r.Requests(), 2, "one request for the first five actions, and one for the later five")
 			assert.Equal(t, 5, roomsOf(r, "k"))
 			assert.EqualValues(t, 4, r.Sender.Stats().Superseded)
 		})

@@ -87,7 +87,7 @@ func TestWhichPairsAreFoldedIntoWhat(t *testing.T) {
 							continue
 						}
 						assert.True(t, e.Folded, "%d", i)
-						assert.Equal(t, ends[0].Kind, e.Kind, "both have the outcome of the write that carried them")
+						assert.Equal(t, ends[0].Kind, e.Kind, "both parts have the outcome of their write")
 						assert.Equal(t, ends[0].Status, e.Status)
 						assert.Equal(t, 1, e.Attempts)
 					}
@@ -104,12 +104,12 @@ func TestMergeThenMergeOrUploadIsNeverFolded(t *testing.T) {
 		r.Add(sendertest.ParseAction(merge, `{"id":"k","name":"A"}`, 1), sendertest.ParseAction(mergeOrUpload, `{"id":"k","rooms":2}`, 2))
 		var failures *bufferedsender.FlushError
 		require.ErrorAs(t, r.Flush(), &failures)
-		assert.Equal(t, 1, failures.Count, "the merge met no document")
+		assert.Equal(t, 1, failures.Count, "the merge found no document")
 		assert.Equal(t, 404, failures.Errors[0].Status)
 		raw, _ := r.Service.Document("hotels", "k")
 		var doc map[string]any
 		require.NoError(t, json.Unmarshal(raw, &doc))
-		assert.Nil(t, doc["name"], "folded, the document would have got it")
+		assert.Nil(t, doc["name"], "a folded action would have set the name")
 		assert.EqualValues(t, 2, doc["rooms"])
 	})
 }
@@ -169,7 +169,7 @@ func TestFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 		require.NoError(t, r.Flush())
 		assert.Equal(t, [][]string{{"a", "hot"}, {"b", "c"}, {"d"}}, sendertest.KeysOf(r.Requests()))
 	})
-	t.Run("so a key that changes all the time is sent anyway", func(t *testing.T) {
+	t.Run("a key that changes constantly is sent anyway", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Limits: bufferedsender.Limits{MaxBatchActions: 2}, AutoFlushInterval: 10 * time.Second, Handlers: l.Handlers()})
@@ -189,7 +189,7 @@ func TestFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 					}
 				}
 			}
-			assert.InDelta(t, 20, written, 3, "it is in each request, with the changes since the last one")
+			assert.InDelta(t, 20, written, 3, "each request has the key, with the changes since the last one")
 			require.NoError(t, r.Flush())
 			assert.Len(t, l.Endings("hot"), 200)
 			for i, tag := range sendertest.Tags(l.Endings("hot")) {
@@ -197,7 +197,7 @@ func TestFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 			}
 		})
 	})
-	t.Run("and the timer counts from the oldest", func(t *testing.T) {
+	t.Run("the timer counts from the oldest action", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, AutoFlushInterval: 10500 * time.Millisecond})
 			for i := range 30 {
@@ -225,7 +225,7 @@ func TestAnActionInFlightIsNeverFolded(t *testing.T) {
 		}
 		assert.Equal(t, []any{1, false, 2, true, 3, true, 4, true}, marks)
 	})
-	t.Run("nor one that was sent and waits to be sent again", func(t *testing.T) {
+	t.Run("an action that waits for its retry is not folded either", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, Limits: bufferedsender.Limits{MaxBatchActions: 1}})
 			r.Service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Count: 1, Cut: searchtest.CutAfterCommit}}})
@@ -256,7 +256,7 @@ func TestFoldingNeverMakesAnActionThatDoesNotFit(t *testing.T) {
 			assert.False(t, e.Folded)
 		}
 	})
-	t.Run("nor one that overflows the buffer", func(t *testing.T) {
+	t.Run("actions that would overflow the buffer are not folded either", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, Limits: bufferedsender.Limits{MaxBatchBytes: 100_000, MaxBufferedBytes: 4000}, AutoFlushInterval: -1})
 			r.Add(sendertest.ParseAction(mergeOrUpload, big("name", 1900), 1))
@@ -285,8 +285,8 @@ func TestFoldingGivesMemoryBackAtOnceAndCountWhenSettled(t *testing.T) {
 			require.NoError(t, sender.UploadDocuments(sendertest.Within(t, time.Hour), sendertest.HotelOfSize("k", 2000)))
 		}
 		synctest.Wait()
-		assert.Equal(t, 100, sender.Stats().PendingActions, "each has its place until it is settled")
-		assert.Zero(t, time.Since(began), "nobody waited")
+		assert.Equal(t, 100, sender.Stats().PendingActions, "each folded action takes a place until it settles")
+		assert.Zero(t, time.Since(began), "no call waited")
 		require.ErrorIs(t, sender.UploadDocuments(sendertest.Within(t, time.Second), sendertest.Hotel{ID: "k"}), context.DeadlineExceeded)
 		sender.Resume()
 		require.NoError(t, sender.Flush(sendertest.Within(t, time.Hour), nil))
@@ -358,7 +358,7 @@ func TestEachFoldedActionHasTheOutcomeOfItsWrite(t *testing.T) {
 					assert.Equal(t, e.Type, failure.Type)
 				}
 				assert.EqualValues(t, 4, r.Sender.Stats().Failed)
-				assert.Len(t, dead.All(), 2, "one for the folded actions, and one for the other key")
+				assert.Len(t, dead.All(), 2, "one dead letter for the folded actions, and one for the other key")
 				require.NoError(t, r.Flush(), "reported once")
 			})
 		})

@@ -42,7 +42,7 @@ func TestAMergeOfAMissingDocument(t *testing.T) {
 			r.Upload(sendertest.Hotel{ID: "there", Name: "x"})
 			r.Merge(sendertest.Hotel{ID: "k", Rooms: 1}, sendertest.Hotel{ID: "there", Rooms: 2})
 			require.NoError(t, r.Flush())
-			assert.Equal(t, 404, l.Endings("k")[0].Status, "and says how")
+			assert.Equal(t, 404, l.Endings("k")[0].Status, "the event reports status 404")
 			assert.Equal(t, 200, l.Endings("there")[1].Status)
 			assert.Equal(t, []string{"there"}, r.Indexed())
 			assert.Equal(t, 2, roomsOf(r, "there"))
@@ -78,7 +78,7 @@ func TestAMergeOfAMissingDocument(t *testing.T) {
 			assert.Contains(t, string(raw), `"x"`, "an existing document is merged as usual")
 		})
 	})
-	t.Run("another 404 is not meant", func(t *testing.T) {
+	t.Run("another 404 does not count", func(t *testing.T) {
 		for name, policy := range mergeMissing {
 			synctest.Test(t, func(t *testing.T) {
 				r := sendertest.New(t, &sendertest.Options{OnMergeMissing: policy})
@@ -187,7 +187,7 @@ func TestMergeMissingAcrossRetries(t *testing.T) {
 		assert.Equal(t, []string{"merge", "merge", "mergeOrUpload", "mergeOrUpload", "mergeOrUpload"}, actions, "409, 404, 503, 422, done")
 		assert.Equal(t, 1, roomsOf(r, "k"))
 	})
-	t.Run("and its own attempts end", func(t *testing.T) {
+	t.Run("the upload has its own attempts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload, Retry: sendertest.RetryAtOnce})
 			r.Faults(searchtest.Fault{After: 1, Documents: []searchtest.DocumentFault{{Status: 409}}})
@@ -200,7 +200,7 @@ func TestMergeMissingAcrossRetries(t *testing.T) {
 			assert.Len(t, r.Requests(), 5, "the merge and four attempts of its upload")
 		})
 	})
-	t.Run("on the last attempt too", func(t *testing.T) {
+	t.Run("a merge on its last attempt is uploaded too", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload, Retry: sendertest.RetryAtOnce})
 			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Times: 3, Status: 409}}})
@@ -247,7 +247,7 @@ func TestMergeMissingAtTheLimitsOfSize(t *testing.T) {
 			})
 		}
 	}
-	t.Run("also for many of them in full batches", func(t *testing.T) {
+	t.Run("many merges fit in full batches as uploads", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload, Limits: bufferedsender.Limits{MaxBatchBytes: 1000}})
 			for i := range 300 {
@@ -258,7 +258,7 @@ func TestMergeMissingAtTheLimitsOfSize(t *testing.T) {
 			assert.Zero(t, r.Sender.Stats().PendingBytes)
 		})
 	})
-	t.Run("other policies lose no room to it", func(t *testing.T) {
+	t.Run("other policies reserve no room for an upload", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const envelope = len(`{"value":[{"@search.action":"merge","id":"k","name":""}]}`)
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 1000}})

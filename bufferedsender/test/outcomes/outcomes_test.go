@@ -35,7 +35,7 @@ func TestEveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
 						r.Flush() // its error does not matter here
 						quiet := r.CheckStats()
 						assert.EqualValues(t, 2*62, quiet.Accepted)
-						assert.Equal(t, quiet.Accepted, quiet.Completed+quiet.Failed, "at a quiet moment")
+						assert.Equal(t, quiet.Accepted, quiet.Completed+quiet.Failed, "all accepted actions have settled")
 						assert.Zero(t, quiet.Unsent, "only Close leaves anything unsent")
 						assert.Zero(t, r.Sender.Stats().PendingActions)
 					}
@@ -58,7 +58,7 @@ func TestEveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
 			})
 		})
 	}
-	t.Run("also when Close gives up", func(t *testing.T) {
+	t.Run("the counts agree when Close gives up too", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 2}})
 			r.Respond(sendertest.Hang)
@@ -149,7 +149,7 @@ func TestNilMeansAccepted(t *testing.T) {
 			err := r.Sender.UploadDocuments(t.Context(), sendertest.Hotels("k", 20)...)
 			sendertest.RequireAccepted(t, err, 5)
 			assert.ErrorIs(t, err, bufferedsender.ErrClosed)
-			assert.Equal(t, time.Second, r.Now(), "it must not wait for Close to finish")
+			assert.Equal(t, time.Second, r.Now(), "the call must not wait for Close to finish")
 			require.NoError(t, r.Close())
 			assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 5)), r.Indexed())
 		})
@@ -290,7 +290,7 @@ func TestEveryAcceptedActionHasItsCallbackCalledOnceAndTruthfully(t *testing.T) 
 			assert.Equal(t, 5, roomsOf(r, "a"))
 		})
 	})
-	t.Run("not if the action was not accepted, and not if it panics twice", func(t *testing.T) {
+	t.Run("no event for an action that was not accepted, or whose handler panics twice", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var o outcomes
 			r := sendertest.New(t, nil)

@@ -250,7 +250,7 @@ func TestJavaScriptFailingTimerFlushDoesNotEndTheProcess(t *testing.T) {
 		r.Upload(sendertest.Hotel{ID: "b"})
 		time.Sleep(2 * time.Second)
 		assert.Equal(t, []string{"b"}, r.Indexed())
-		assert.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()), "and is reported by the next Flush")
+		assert.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()), "the next Flush reports the failure")
 	})
 }
 

@@ -76,7 +76,7 @@ func TestDocappenderRetriedDocumentsDoNotWaitForEver(t *testing.T) {
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-5"}, Times: 2, Status: 422}}})
 		r.Upload(sendertest.Hotels("k", 100)...)
 		time.Sleep(time.Minute)
-		assert.Len(t, r.Indexed(), 100, "and Flush was not called")
+		assert.Len(t, r.Indexed(), 100, "the documents are indexed without a Flush")
 	})
 }
 
@@ -145,7 +145,7 @@ func TestOpenSearch429OfOneDocumentIsRetried(t *testing.T) {
 		r.Upload(sendertest.Hotels("k", 5)...)
 		require.Equal(t, 2, sendertest.FlushFailures(t, r.Flush()))
 		assert.Equal(t, 429, r.Failure("k-4").Status)
-		assert.Equal(t, 1, r.Failure("k-4").Attempts, "another try would fail again")
+		assert.Equal(t, 1, r.Failure("k-4").Attempts, "another attempt would fail again")
 		assert.Zero(t, r.Sender.Stats().Pauses)
 	})
 }

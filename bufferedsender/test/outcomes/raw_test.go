@@ -80,7 +80,7 @@ func TestAnOutcomeSaysThatARequestWasCut(t *testing.T) {
 			}
 			first := o.one(t, 0)
 			assert.True(t, first.Completed())
-			assert.False(t, first.Unknown, "it was completed")
+			assert.False(t, first.Unknown, "the action was completed")
 			assert.Equal(t, cut, first.Cut, wait)
 			assert.False(t, o.one(t, 1).Cut, "the call returned at once")
 		})
@@ -130,8 +130,8 @@ func TestAHeldKeyIsWrittenBetweenWhatCameBeforeAndSince(t *testing.T) {
 			assert.Equal(t, []bool{false}, raw.Contains("a"))
 			r.Upload(sendertest.Hotel{ID: "a", Rooms: 3}, sendertest.Hotel{ID: "b"})
 			time.Sleep(time.Minute)
-			assert.Equal(t, 1, roomsOf(r, "a"), "later actions wait")
-			assert.Equal(t, 0, roomsOf(r, "b"), "other keys do not")
+			assert.Equal(t, 1, roomsOf(r, "a"), "later actions of the key wait")
+			assert.Equal(t, 0, roomsOf(r, "b"), "other keys do not wait")
 			repair := rawUpload("a", `{"id":"a","rooms":2}`)
 			repair.OnOutcome = o.note
 			return add(repair)

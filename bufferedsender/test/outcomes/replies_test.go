@@ -103,7 +103,7 @@ func TestMalformedReplies(t *testing.T) {
 					failure := r.Failure(key)
 					assert.ErrorIs(t, failure, bufferedsender.ErrNoResult)
 					assert.Equal(t, 3, failure.Attempts)
-					assert.True(t, failure.Unknown, "it may have been applied")
+					assert.True(t, failure.Unknown, "the action may have been applied")
 				}
 			})
 		})
@@ -168,7 +168,7 @@ func TestContradictionsAreNoSuccess(t *testing.T) {
 				r.Respond(sendertest.First(1, sendertest.Results(change)))
 				r.Upload(sendertest.Hotels("k", 3)...)
 				require.NoError(t, r.Flush())
-				assert.Equal(t, 2, r.Outcome("k-1").Attempt, "after an unintelligible reply it is sent again")
+				assert.Equal(t, 2, r.Outcome("k-1").Attempt, "after an unintelligible reply the action is sent again")
 				assert.Equal(t, 1, r.Outcome("k-0").Attempt)
 			})
 		})
@@ -197,7 +197,7 @@ func TestAnIndexerThatReturnsNonsenseCompletesNothing(t *testing.T) {
 			})
 		})
 	}
-	t.Run("or panics", func(t *testing.T) {
+	t.Run("a client that panics", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			n := 0
 			sender, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
@@ -304,7 +304,7 @@ func TestVerdictsOfTheService(t *testing.T) {
 				r.Respond(f)
 				r.Upload(sendertest.Hotels("k", 3)...)
 				require.Error(t, r.Flush())
-				assert.Len(t, r.Requests(), gaveUp+1, "before the last attempt one of them went ahead alone")
+				assert.Len(t, r.Requests(), gaveUp+1, "one action was sent alone before the last attempt")
 				failure := r.Failure("k-2")
 				assert.Zero(t, failure.Status)
 				assert.Error(t, failure.Err)

@@ -143,8 +143,8 @@ func TestWhyTheTapKeepsDocumentsIsSaid(t *testing.T) {
 		err    error
 		logged string
 	}{
-		"it cannot be read":  {err: errTap, logged: `msg="azsearch: request failed; it will be retried".* error="the tap cannot be read"`},
-		"they are elsewhere": {again: true, logged: `msg="azsearch: documents will be retried".* first_error="applied to an index that was replaced`},
+		"the tap cannot be read": {err: errTap, logged: `msg="azsearch: request failed; it will be retried".* error="the tap cannot be read"`},
+		"the index was replaced": {again: true, logged: `msg="azsearch: documents will be retried".* first_error="applied to an index that was replaced`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -60,7 +60,7 @@ func TestARequestIsCutWhenTheTimeOfAnActionIsUp(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait() // Sleep does not order memory for the race detector
 		assert.InDelta(t, 20, took.Seconds(), 0.1, "RequestTimeout is a minute")
-		assert.Equal(t, models.ReasonWithdrawn, o.one(t, 0).Reason, "it is not sent again")
+		assert.Equal(t, models.ReasonWithdrawn, o.one(t, 0).Reason, "the action is not sent again")
 		assert.True(t, o.one(t, 0).Unknown)
 		require.NoError(t, sender.Close(t.Context()))
 	})

@@ -53,8 +53,8 @@ func TestASupersededActionIsNeverUnknown(t *testing.T) {
 		cut        int // number of requests that are cut
 		superseded bool
 	}{
-		"the newer one is applied in the end": {1, true},
-		"neither is, so both have travelled":  {2, false},
+		"the newer one is applied in the end":   {1, true},
+		"neither is applied, so both were sent": {2, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 			waiting: []step{up(5, "one"), mergeOf(5, "two")},
 			marks:   []string{"one completed folded", "two completed folded"}, rooms: 5, writes: 1,
 		},
-		"an older merge neither": {
+		"an older merge is not sent either": {
 			waiting: []step{up(5, "new"), mergeOf(4, "old")},
 			marks:   []string{"new completed", "old completed folded superseded"}, rooms: 5, writes: 1,
 		},
@@ -153,7 +153,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 			flight: []step{up(3, "old")}, waiting: []step{up(5, "new")},
 			marks: []string{"old completed", "new completed"}, rooms: 5, writes: 2,
 		},
-		"a delete has none": {
+		"a delete has no version": {
 			waiting: []step{up(5, "new"), gone("delete")},
 			marks:   []string{"new completed folded", "delete completed folded"}, rooms: -1, writes: 1,
 		},
@@ -161,15 +161,15 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 			waiting: []step{up(5, "new"), gone("delete"), up(3, "old")},
 			marks:   []string{"new completed folded", "delete completed folded", "old completed folded superseded"}, rooms: -1, writes: 1,
 		},
-		"nor while the upload is under way": {
+		"a deleted document does not come back during an upload": {
 			flight: []step{up(5, "new")}, waiting: []step{gone("delete"), up(3, "old")},
 			marks: []string{"new completed", "delete completed", "old completed folded superseded"}, rooms: -1, writes: 2,
 		},
-		"but a newer version does": {
+		"a newer version is sent": {
 			waiting: []step{up(5, "new"), gone("delete"), up(6, "newer")},
 			marks:   []string{"new completed folded", "delete completed folded", "newer completed folded"}, rooms: 6, writes: 1,
 		},
-		"after a delete alone anything goes": {
+		"after a delete alone any version is sent": {
 			waiting: []step{gone("delete"), up(3, "new")},
 			marks:   []string{"delete completed folded", "new completed folded"}, rooms: 3, writes: 1,
 		},
@@ -198,7 +198,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 			})
 		})
 	}
-	t.Run("of a key that is settled nothing is remembered", func(t *testing.T) {
+	t.Run("versions of a settled key are dropped", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}})
 			r.Add(up(5, "new"))
@@ -258,7 +258,7 @@ func TestAnOlderVersionIsSentIfTheNewerOneIsRefused(t *testing.T) {
 				r.Add(models.UploadAction(sendertest.Hotel{ID: "a", Rooms: 3}).WithTag("older").WithCallback(o.note))
 				synctest.Wait()
 				o.mu.Lock()
-				assert.Empty(t, o.all, "it waits behind the newer one")
+				assert.Empty(t, o.all, "the action waits behind the newer one")
 				o.mu.Unlock()
 				assert.Equal(t, c.refuse, <-flushed != nil)
 				require.NoError(t, r.Sender.Flush(sendertest.Within(t, time.Hour), nil))

@@ -30,7 +30,7 @@ func TestWithdrawTakesBackWhatIsNotInARequest(t *testing.T) {
 		synctest.Wait()
 		n := r.Sender.Withdraw(func(key string, tag any) bool { return tag != 2 && tag != 6 })
 		assert.Equal(t, 3, n, "k-3 to k-5: the first two are in a request")
-		assert.Equal(t, 10*time.Second, r.Now(), "it waits for that request")
+		assert.Equal(t, 10*time.Second, r.Now(), "the call waits for that request")
 		assert.True(t, o.one(t, 0).Completed())
 		for tag := 3; tag <= 5; tag++ {
 			got := o.one(t, tag)
@@ -43,7 +43,7 @@ func TestWithdrawTakesBackWhatIsNotInARequest(t *testing.T) {
 		assert.Equal(t, 9, roomsOf(r, "k-5"))
 		assert.Equal(t, []bool{false, false}, r.Sender.Contains("k-3", "k-5"))
 	})
-	t.Run("and retried actions may have been applied", func(t *testing.T) {
+	t.Run("retried actions may have been applied", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, sendertest.WithBreaker(t))
 			r.Respond(sendertest.BreakConnection)
@@ -58,7 +58,7 @@ func TestWithdrawTakesBackWhatIsNotInARequest(t *testing.T) {
 			assert.Len(t, r.Requests(), before)
 		})
 	})
-	t.Run("and actions in a request are not sent again", func(t *testing.T) {
+	t.Run("withdrawn actions of a request are not sent again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, sendertest.WithBreaker(t))
 			r.Respond(func(int, *sendertest.Request, *http.Request, func() (*http.Response, error)) (*http.Response, error) {

@@ -105,7 +105,7 @@ func TestCallbackHearsOfAnotherProcessAlsoWhileThisOneGoesOnAdding(t *testing.T)
 		}
 		synctest.Wait()
 		assert.Equal(t, 1, q.rooms("k-0"))
-		assert.Equal(t, int64(1), first.Load(), "it was in the index five minutes ago")
+		assert.Equal(t, int64(1), first.Load(), "the document was indexed five minutes ago")
 		require.NoError(t, mine.Close(q.within(time.Minute)))
 		require.NoError(t, other.Close(q.within(time.Minute)))
 	})
@@ -210,7 +210,7 @@ func TestWhatIsReservedWhileSendingComesToBeHeldIsGivenBack(t *testing.T) {
 		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(1000, 1)...))
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		assert.Zero(t, q.stats().Leased, "others could send these keys")
+		assert.Zero(t, q.stats().Leased, "other processes can send these keys")
 		s.Resume()
 		require.NoError(t, s.Close(q.within(time.Minute)))
 	})
@@ -231,7 +231,7 @@ func TestAppendThatMayHaveBeenAppliedIsNeverSaidNotToBeKept(t *testing.T) {
 		var added *bufferedsender.AddError
 		require.ErrorAs(t, err, &added)
 		assert.Equal(t, int64(3), q.stats().Appended)
-		assert.Equal(t, [...]int{0, 3}, [...]int{added.Accepted, added.Unknown}, "they are in the queue")
+		assert.Equal(t, [...]int{0, 3}, [...]int{added.Accepted, added.Unknown}, "all documents are in the queue")
 		require.NoError(t, s.Close(q.within(time.Minute)))
 	})
 }
@@ -259,12 +259,12 @@ func TestAddingCallIsNotOvertakenByALaterOneWhileTheQueueIsFull(t *testing.T) {
 		var added *bufferedsender.AddError
 		require.ErrorAs(t, err, &added)
 		require.Equal(t, 1, added.Unknown)
-		require.NoError(t, s.UploadDocuments(q.within(time.Hour), sendertest.Hotel{ID: "k", Rooms: 2}), "the newer value")
+		require.NoError(t, s.UploadDocuments(q.within(time.Hour), sendertest.Hotel{ID: "k", Rooms: 2}), "the upload of the newer value is accepted")
 		_, _ = added.Continue(q.within(time.Hour))
 		time.Sleep(time.Minute)
 		s.Resume()
 		require.NoError(t, s.Flush(q.within(time.Hour), nil))
-		assert.Equal(t, 2, q.rooms("k"), "the last value")
+		assert.Equal(t, 2, q.rooms("k"), "the index has the last value")
 		require.NoError(t, s.Close(q.within(time.Minute)))
 	})
 }
@@ -297,8 +297,8 @@ func TestHandlerThatEndsItsGoroutineKeepsNoOtherCallbackFromBeingCalled(t *testi
 				}
 				time.Sleep(5 * time.Minute)
 				synctest.Wait()
-				assert.Equal(t, int64(10), called.Load(), "each callback once")
-				assert.Zero(t, q.stats().Leased, "and the lease is settled")
+				assert.Equal(t, int64(10), called.Load(), "each callback ran once")
+				assert.Zero(t, q.stats().Leased, "the lease is settled")
 				mine.Resume()
 				require.NoError(t, mine.Close(q.within(time.Minute)))
 			})
@@ -324,7 +324,7 @@ func TestLostAnswerOfAReservationDelaysNothing(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, int64(100), q.service.DocumentCount("hotels"), "the call can be repeated with its token")
 		time.Sleep(time.Hour)
-		assert.Zero(t, q.stats().Expired, "nobody has died")
+		assert.Zero(t, q.stats().Expired, "no lease has expired")
 		require.NoError(t, s.Close(q.within(time.Minute)))
 	})
 }
@@ -378,9 +378,9 @@ func TestSlowLoaderCostsNoLeaseOfWhatIsSent(t *testing.T) {
 		other := q.sender(sendertest.Options{})
 		time.Sleep(20 * time.Minute)
 		synctest.Wait()
-		assert.Zero(t, q.stats().Expired, "the holder lives")
+		assert.Zero(t, q.stats().Expired, "the lease has not expired")
 		assert.Zero(t, s.Stats().Stale)
-		assert.Len(t, q.service.History("hotels", "k-0"), 1, "it was sent and reported, and is not sent again")
+		assert.Len(t, q.service.History("hotels", "k-0"), 1, "the key was sent and reported once")
 		require.NoError(t, s.Close(q.within(time.Hour)))
 		require.NoError(t, other.Close(q.within(time.Minute)))
 	})
@@ -403,7 +403,7 @@ func TestChangeThatWasRefusedElsewhereIsNotToldAsCompleted(t *testing.T) {
 				break
 			}
 		}
-		require.Zero(t, q.stats().Waiting+q.stats().Leased, "the other one has it in its dead letters: 404")
+		require.Zero(t, q.stats().Waiting+q.stats().Leased, "the other sender has the key in its dead letters: 404")
 		other.Pause()
 		mine.Resume()
 		synctest.Wait()
@@ -422,11 +422,11 @@ func TestCallbacksOfWhatCloseLeavesInTheQueueAreCalled(t *testing.T) {
 		var called atomic.Int64
 		require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: "x"}).WithCallback(func(models.Outcome) { called.Add(1) })))
 		_ = s.Close(q.within(time.Second))
-		assert.Equal(t, int64(1), called.Load(), "once for every accepted action")
+		assert.Equal(t, int64(1), called.Load(), "the callback ran once for each accepted action")
 	})
 }
 
-// The queue has not answered about the second one, so nobody knows whether it keeps that.
+// The queue has not answered about the second one, so the sender does not know whether it keeps that.
 func TestACallbackDoesNotSayThatTheQueueKeepsWhatItHasNotAnsweredAbout(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var silent atomic.Bool
@@ -494,7 +494,7 @@ func TestDocumentOfTheLoaderThatCannotBeEncodedIsSetAside(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		assert.Less(t, calls.Load(), int64(1000), "calls of the Loader for one bad key in a day")
-		assert.Equal(t, int64(1), q.stats().Parked, "for people to look at")
+		assert.Equal(t, int64(1), q.stats().Parked, "the parked key waits for an operator")
 		require.NoError(t, s.Close(q.within(time.Minute)))
 	})
 }
@@ -565,7 +565,7 @@ func TestCallerIsNotToldThatNothingWasAppliedWhenAnotherProcessHasTheKey(t *test
 		}
 		cancel() // before any request here has asked
 		err := <-waits
-		assert.Zero(t, sendertest.WaitError(t, err).Withdrawn, "it is in the index, but reported as certainly not applied: %v", err)
+		assert.Zero(t, sendertest.WaitError(t, err).Withdrawn, "the document is in the index, but was reported as certainly not applied: %v", err)
 		s.Resume()
 		require.NoError(t, s.Close(q.within(time.Minute)))
 		require.NoError(t, other.Close(q.within(time.Minute)))

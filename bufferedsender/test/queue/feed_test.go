@@ -114,7 +114,7 @@ func TestHealthHasWhatIsWrongWithTheQueue(t *testing.T) {
 		require.NoError(t, s.Health().Err)
 		f.fault = errors.New("a segment is kept")
 		h := s.Health()
-		assert.Equal(t, events.HealthStateHealthy, h.State, "it sends")
+		assert.Equal(t, events.HealthStateHealthy, h.State, "the sender sends")
 		require.ErrorIs(t, h.Err, f.fault)
 		assert.Equal(t, f.fault.Error(), h.Reason)
 		s.Pause()
@@ -140,7 +140,7 @@ func TestFlushReturnsNoNilForWhatCloseLeavesInTheQueue(t *testing.T) {
 		other := q.sender(sendertest.Options{})
 		q.drained()
 		require.NoError(t, other.Close(q.within(time.Minute)))
-		require.NoError(t, other.Flush(q.within(time.Minute), nil), "it has added nothing")
+		require.NoError(t, other.Flush(q.within(time.Minute), nil), "the other sender has added nothing")
 		assert.Equal(t, int64(2), q.service.DocumentCount("hotels"))
 	})
 }
@@ -187,7 +187,7 @@ func TestHealthSaysThatTheQueueDoesNotAnswer(t *testing.T) {
 		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "x"}))
 		time.Sleep(10 * time.Minute)
 		require.ErrorIs(t, s.Health().Err, refused)
-		assert.Contains(t, s.Health().Reason, "the queue has not answered since 2000-01-01T00:00:00Z", "the first time")
+		assert.Contains(t, s.Health().Reason, "the queue has not answered since 2000-01-01T00:00:00Z", "the time is that of the first failure")
 		silent.Store(false)
 		require.NoError(t, s.Flush(q.within(time.Minute), nil))
 		assert.NoError(t, s.Health().Err)
@@ -275,7 +275,7 @@ func TestAQueueThatIsLostForLongFillsNoLog(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		lines := strings.Count(logged.String(), "level=WARN")
-		assert.GreaterOrEqual(t, lines, 10, "it is logged for as long as it lasts")
+		assert.GreaterOrEqual(t, lines, 10, "the condition is logged for as long as it lasts")
 		assert.LessOrEqual(t, lines, 25)
 		assert.Contains(t, logged.String(), "lines_left_out=")
 		lost.Store(false)
@@ -371,7 +371,7 @@ func TestCallerWhoLeavesDuringABackOffIsNotToldThatItsChangeIsWithdrawn(t *testi
 		busy.Store(false)
 		time.Sleep(10 * time.Minute)
 		if q.rooms("x") == 3 {
-			assert.Zero(t, sendertest.WaitError(t, err).Withdrawn, "it was applied, but reported as certainly not applied: %v", err)
+			assert.Zero(t, sendertest.WaitError(t, err).Withdrawn, "the document was applied, but reported as certainly not applied: %v", err)
 		}
 		require.NoError(t, s.Close(q.within(time.Minute)))
 	})
@@ -414,7 +414,7 @@ func TestCallbackThatEndsItsGoroutineDoesNotEndThatOfClose(t *testing.T) {
 			ok = true
 		}()
 		assert.True(t, <-returned, "Close has returned")
-		assert.Equal(t, int64(5), called.Load(), "each callback once")
+		assert.Equal(t, int64(5), called.Load(), "each callback ran once")
 	})
 }
 
@@ -467,7 +467,7 @@ func TestPausedSenderGivesBackAPileThatDoesNotFitIntoItsBuffer(t *testing.T) {
 					ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 					defer cancel()
 					_ = s.Close(ctx)
-					assert.Less(t, time.Since(began), time.Minute, "Close returns the rest at once")
+					assert.Less(t, time.Since(began), time.Minute, "Close releases the other records at once")
 					return
 				}
 				assert.Zero(t, q.stats().Leased, "a paused sender returns its records")
@@ -565,7 +565,7 @@ func TestCallbacksAreCalledAfterTheServerHasLostSomething(t *testing.T) {
 		q.drained()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		assert.Equal(t, [...]int64{1, 1}, [...]int64{first.Load(), second.Load()}, "of the change that was lost, and of one that another has sent an hour ago")
+		assert.Equal(t, [...]int64{1, 1}, [...]int64{first.Load(), second.Load()}, "callbacks of the lost change, and of a change that another process sent an hour ago")
 		s.Resume()
 		_ = s.Close(q.within(time.Minute))
 		require.NoError(t, other.Close(q.within(time.Minute)))
@@ -876,7 +876,7 @@ func TestLoaderThatFailsDoesNotChurnTheQueue(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		assert.Less(t, calls, 3600, "one a second")
-		assert.Less(t, ends, 120*len(keys), "each key twice a minute")
+		assert.Less(t, ends, 120*len(keys), "each key is tried twice a minute")
 		require.NoError(t, s.Close(q.within(time.Minute)))
 	})
 }
@@ -915,7 +915,7 @@ func TestAKeyThatTheServiceCannotDigestDoesNotKeepTheBreakerOpen(t *testing.T) {
 					broken.Store(false)
 					time.Sleep(30 * time.Minute)
 					synctest.Wait()
-					assert.Equal(t, int64(99), q.service.DocumentCount("hotels"), "all others, half an hour after the outage")
+					assert.Equal(t, int64(99), q.service.DocumentCount("hotels"), "all other keys, half an hour after the outage")
 					t.Logf("%d requests, %+v, %v", q.requests.Load(), q.stats(), s.Health())
 					_ = s.Close(q.within(time.Minute))
 				})
@@ -1078,7 +1078,7 @@ func TestSenderThatIsCutOffKeepsFewKeysFromOthers(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		assert.LessOrEqual(t, q.stats().Leased, int64(8))
-		assert.GreaterOrEqual(t, len(tried), 4, "not always the same keys")
+		assert.GreaterOrEqual(t, len(tried), 4, "the tried keys change")
 		all := map[string]bool{}
 		for range 20 {
 			leases, err := q.queue.Reserve(q.within(time.Minute), queue.Want{Keys: 100, Bytes: 1 << 20, For: time.Hour, Holder: queue.NewID(), Token: queue.NewID()})
@@ -1088,7 +1088,7 @@ func TestSenderThatIsCutOffKeepsFewKeysFromOthers(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		assert.GreaterOrEqual(t, len(all), 97, "all except the next probe, and the last one")
+		assert.GreaterOrEqual(t, len(all), 97, "all keys except the next probe and the last one")
 		_ = cut.Close(q.within(time.Minute))
 	})
 }

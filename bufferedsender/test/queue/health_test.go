@@ -210,7 +210,7 @@ func TestCloseSaysThatTheQueueHasLostSomething(t *testing.T) {
 			var failed *bufferedsender.CloseError
 			require.ErrorAs(t, err, &failed)
 			require.ErrorIs(t, failed.Queue, queue.ErrLost)
-			require.ErrorIs(t, s.Close(q.within(time.Minute)), queue.ErrLost, "the same again")
+			require.ErrorIs(t, s.Close(q.within(time.Minute)), queue.ErrLost, "Close returns the same error again")
 		})
 	}
 }

@@ -42,7 +42,7 @@ func TestSuspectsAreMarkedBeforeTheyAreSentAndTheOthersAreNot(t *testing.T) {
 		f.extend = func(leases []queue.Lease, next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
 			for i := range leases {
 				if leases[i].Requested {
-					assert.Empty(t, q.service.History("hotels", leases[i].Key), "it was sent before it was marked")
+					assert.Empty(t, q.service.History("hotels", leases[i].Key), "a suspect was sent before it was marked")
 					marked[leases[i].Key] = true
 				}
 			}
@@ -54,7 +54,7 @@ func TestSuspectsAreMarkedBeforeTheyAreSentAndTheOthersAreNot(t *testing.T) {
 		synctest.Wait()
 		assert.EqualValues(t, 50, q.service.DocumentCount("hotels"))
 		assert.Len(t, marked, 10)
-		assert.LessOrEqual(t, calls, 7, "as many as there were parts")
+		assert.LessOrEqual(t, calls, 7, "at most one call for each part")
 		require.NoError(t, s.Close(q.within(time.Minute)))
 	})
 }
@@ -75,7 +75,7 @@ func TestADocumentDoesNotGoBackWhenTheChangesOfADeadHolderAreSentAgain(t *testin
 		s = q.sender(sendertest.Options{})
 		require.NoError(t, s.Flush(q.within(time.Minute), &bufferedsender.FlushOptions{WholeQueue: true}))
 		all := q.service.History("hotels", "k")
-		require.Len(t, all, 1, "one write has all changes")
+		require.Len(t, all, 1, "one write has all changes of the key")
 		assert.Equal(t, 3, q.rooms("k"))
 		assert.EqualValues(t, 3, s.Stats().Completed)
 		require.NoError(t, s.Close(q.within(time.Minute)))

@@ -85,7 +85,7 @@ func TestNoDocumentFailsForAReplyThatIsNotAboutDocuments(t *testing.T) {
 						front.quiet.Store(true)
 						began := time.Now()
 						require.NoError(t, r.Flush())
-						assert.LessOrEqual(t, time.Since(began), 8*time.Second, "it resumes soon after an outage of 6 s")
+						assert.LessOrEqual(t, time.Since(began), 8*time.Second, "sending resumes soon after an outage of 6 s")
 						time.Sleep(10 * time.Second)
 					}
 					assert.Positive(t, front.times.Load())

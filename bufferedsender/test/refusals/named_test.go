@@ -76,7 +76,7 @@ func TestAnIndexThatRefusesEveryDocumentByNameHoldsThem(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))
 		r.Respond(naming(func(string) bool { return r.Now() < mendedAt }, true))
 		r.Upload(sendertest.Hotels("k", 3000)...)
-		require.NoError(t, r.Sender.Flush(sendertest.Within(t, time.Hour), nil), "none is at fault")
+		require.NoError(t, r.Sender.Flush(sendertest.Within(t, time.Hour), nil), "no document is at fault")
 		assert.EqualValues(t, 3000, r.Sender.Stats().Completed)
 	})
 }

@@ -60,7 +60,7 @@ func aloneWith(t *testing.T, indexer bufferedsender.Indexer) (*bufferedsender.Fl
 }
 
 func TestALoneDocumentThatCannotBeSentEndsTheFlush(t *testing.T) {
-	t.Run("when the service answers a Ping meanwhile", func(t *testing.T) {
+	t.Run("the document fails when the service answers a Ping", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			indexer := &pinging{Indexer: poisoned()}
 			failed, stats, took := aloneWith(t, indexer)
@@ -75,7 +75,7 @@ func TestALoneDocumentThatCannotBeSentEndsTheFlush(t *testing.T) {
 			t.Log(stats.Requests, took)
 		})
 	})
-	t.Run("after ten minutes when nothing else can be asked for", func(t *testing.T) {
+	t.Run("the document fails after ten minutes when no other request is possible", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			failed, stats, took := aloneWith(t, pingless{poisoned()})
 			require.NotNil(t, failed)
@@ -86,13 +86,13 @@ func TestALoneDocumentThatCannotBeSentEndsTheFlush(t *testing.T) {
 			t.Log(stats.Requests, took)
 		})
 	})
-	t.Run("but not while the service answers nothing at all", func(t *testing.T) {
+	t.Run("the document does not fail while the service answers no request", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			failed, stats, took := aloneWith(t, &pinging{Indexer: poisoned(), err: sendertest.ErrReset})
 			assert.Nil(t, failed)
 			assert.Equal(t, time.Hour, took)
 			assert.Equal(t, 1, stats.PendingActions)
-			assert.Less(t, stats.Requests, int64(400), "two a minute, and some at first")
+			assert.Less(t, stats.Requests, int64(400), "two requests a minute, and some at first")
 		})
 	})
 }

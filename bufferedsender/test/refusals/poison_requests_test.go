@@ -150,7 +150,7 @@ func TestAPoisonedDocumentInAThousandIsFoundWithinTwentyRequests(t *testing.T) {
 				r.Upload(sendertest.Hotels("k", 1000)...)
 				require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
 				assert.Equal(t, models.ReasonDocument, r.OnlyFailed(poison, 999).Reason)
-				assert.LessOrEqual(t, len(r.Requests()), 21, "two for each halving, and the first")
+				assert.LessOrEqual(t, len(r.Requests()), 21, "two requests for each halving, and the first one")
 				assert.Equal(t, 1, r.Failure(poison).Attempts, "no attempt is used by a split")
 			})
 		})
@@ -170,7 +170,7 @@ func TestABatchThatKeepsFailingWhileOthersPassIsDivided(t *testing.T) {
 				require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
 				_ = r.OnlyFailed("k-999", 999)
 				alone := slices.IndexFunc(r.Requests(), func(x *sendertest.Request) bool { return slices.Equal(x.Keys, []string{"k-999"}) })
-				assert.LessOrEqual(t, alone, 100, "requests until it travels alone")
+				assert.LessOrEqual(t, alone, 100, "requests until the document is sent alone")
 				for _, e := range r.Events("completed") {
 					require.LessOrEqual(t, e.At, time.Minute, "%s does not wait for it", e.Key)
 				}
@@ -237,7 +237,7 @@ func TestWhatFailsInCompanyLeavesADocumentAllItsAttempts(t *testing.T) {
 			})
 		}
 	}
-	t.Run("in a batch that is divided", func(t *testing.T) {
+	t.Run("a document in a batch that is divided", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			opts := sendertest.WithBreaker(t)
 			opts.Retry = retry.Options{MaxRetries: conflicts}
@@ -259,7 +259,7 @@ func TestWhatFailsInCompanyLeavesADocumentAllItsAttempts(t *testing.T) {
 				}
 			}
 			assert.Greater(t, len(alone), conflicts)
-			assert.GreaterOrEqual(t, alone[len(alone)-1]-alone[0], time.Minute, "it is blamed for failures alone")
+			assert.GreaterOrEqual(t, alone[len(alone)-1]-alone[0], time.Minute, "the document is blamed for failures alone")
 		})
 	})
 }

@@ -96,7 +96,7 @@ func TestOneGoodDocumentEndsTheHoldOfBadOnes(t *testing.T) {
 		r.Respond(refusesPoison(true))
 		r.Upload(append(sendertest.Hotels("k", 1000), sendertest.Hotels("poison", bad)...)...)
 		time.Sleep(time.Minute)
-		assert.LessOrEqual(t, r.Sender.Stats().Failed, int64(20), "it may be the index")
+		assert.LessOrEqual(t, r.Sender.Stats().Failed, int64(20), "the index may be at fault")
 		// The sender occasionally leaves the next probe to others, for a tenth of a second.
 		assert.Contains(t, []events.HealthState{events.HealthStateCircuitOpen, events.HealthStateHalfOpen}, r.Sender.Health().State)
 		assert.Contains(t, r.Sender.Health().Reason, "Edm.Int32")
@@ -142,7 +142,7 @@ func TestHealthDoesNotFlickerWhileAllThatIsLeftIsHeldApart(t *testing.T) {
 		assert.Contains(t, r.Sender.Health().Reason, "'rooms'")
 		r.Upload(sendertest.Hotel{ID: "new-499", Name: "behind another one"})
 		time.Sleep(time.Second)
-		assert.Equal(t, events.HealthStateCircuitOpen, r.Sender.Health().State, "one that waits behind another of its key is held too")
+		assert.Equal(t, events.HealthStateCircuitOpen, r.Sender.Health().State, "an action behind another of its key waits too")
 		sendertest.FlushFailures(t, r.Flush())
 		assert.Equal(t, events.HealthStateHealthy, changes[len(changes)-1])
 	})
@@ -213,7 +213,7 @@ func TestAMergeThatFindsNothingDoesNotProveTheIndexSound(t *testing.T) {
 		s := r.Sender.Stats()
 		t.Logf("%d failed, %d completed, %d pending", s.Failed, s.Completed, s.PendingActions)
 		assert.Zero(t, s.Completed)
-		assert.LessOrEqual(t, s.Failed, int64(60), "nothing was applied: it may be the index")
+		assert.LessOrEqual(t, s.Failed, int64(60), "nothing was applied: the index may be at fault")
 		_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
 	})
 }
@@ -228,7 +228,7 @@ func TestADeleteDoesNotProveTheIndexSound(t *testing.T) {
 		time.Sleep(3 * time.Minute)
 		s := r.Sender.Stats()
 		t.Logf("%d failed, %d completed, %d pending", s.Failed, s.Completed, s.PendingActions)
-		assert.LessOrEqual(t, s.Failed, int64(60), "no document was applied: it may be the index")
+		assert.LessOrEqual(t, s.Failed, int64(60), "no document was applied: the index may be at fault")
 		_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
 	})
 }
@@ -255,7 +255,7 @@ func TestProbesRefusedForAReasonOfTheirOwnFail(t *testing.T) {
 		s := r.Sender.Stats()
 		t.Logf("%d failed, %d pending, %d requests", s.Failed, s.PendingActions, len(r.Requests()))
 		assert.GreaterOrEqual(t, s.Failed, int64(10+19))
-		assert.LessOrEqual(t, s.PendingActions, 1, "the twentieth, which made it the index")
+		assert.LessOrEqual(t, s.PendingActions, 1, "the twentieth refusal, after which the index is at fault")
 		_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
 	})
 }

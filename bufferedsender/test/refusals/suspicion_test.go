@@ -34,7 +34,7 @@ func TestACallOfWhichTheServiceRefusesEverythingEndsAndSaysWhy(t *testing.T) {
 					if bad > 20 {
 						require.ErrorIs(t, failed.Err, bufferedsender.ErrCircuitOpen)
 						assert.ErrorContains(t, failed.Err, "the index may be the cause")
-						assert.LessOrEqual(t, failed.Failed, 20, "it may be the index")
+						assert.LessOrEqual(t, failed.Failed, 20, "the index may be at fault")
 					}
 					_ = r.Flush()
 					assert.Zero(t, r.Sender.Stats().PendingActions)
@@ -42,7 +42,7 @@ func TestACallOfWhichTheServiceRefusesEverythingEndsAndSaysWhy(t *testing.T) {
 					began := r.Now()
 					_, err = r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("poison", bad)), nil)
 					require.ErrorAs(t, err, &failed)
-					assert.LessOrEqual(t, r.Now()-began, 2*time.Minute, "the next one finds the breaker open")
+					assert.LessOrEqual(t, r.Now()-began, 2*time.Minute, "the next action finds the breaker open")
 					_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
 				})
 			})
@@ -55,8 +55,8 @@ func TestACallOfWhichTheServiceRefusesEverythingEndsAndSaysWhy(t *testing.T) {
 func TestADocumentThatComesInWhileTheIndexIsSuspectedIsTriedAtOnce(t *testing.T) {
 	for _, whole := range []bool{true, false} {
 		for name, classes := range map[string][2]models.Class{
-			"one class": {models.ClassExpedited, models.ClassExpedited}, "a less urgent one": {models.ClassExpedited, models.ClassBestEffort},
-			"a more urgent one": {models.ClassBestEffort, models.ClassExpedited},
+			"one class": {models.ClassExpedited, models.ClassExpedited}, "a less urgent class": {models.ClassExpedited, models.ClassBestEffort},
+			"a more urgent class": {models.ClassBestEffort, models.ClassExpedited},
 		} {
 			t.Run(fmt.Sprintf("%s, whole requests %v", name, whole), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestACallOfWhichAllThatIsLeftIsHeldApartEndsAndSaysWhy(t *testing.T) {
 				assert.LessOrEqual(t, r.Now(), 15*time.Second)
 				var failed *bufferedsender.WaitError
 				require.ErrorAs(t, err, &failed)
-				assert.Equal(t, bad, failed.Failed+failed.Withdrawn, "the others are in the index")
+				assert.Equal(t, bad, failed.Failed+failed.Withdrawn, "the other documents are indexed")
 				assert.LessOrEqual(t, failed.Failed, 21)
 				assert.Zero(t, failed.Unknown)
 				require.ErrorIs(t, failed.Err, bufferedsender.ErrCircuitOpen)
@@ -103,7 +103,7 @@ func TestACallOfWhichAllThatIsLeftIsHeldApartEndsAndSaysWhy(t *testing.T) {
 				began := r.Now()
 				_, err = r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("new", bad)), nil)
 				require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
-				assert.LessOrEqual(t, r.Now()-began, 2*time.Second, "until the next probe")
+				assert.LessOrEqual(t, r.Now()-began, 2*time.Second, "sending resumes with the next probe")
 
 				mended = r.Now()
 				_, err = r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("new", bad)), nil)
@@ -163,7 +163,7 @@ func TestTheIndexIsAskedSeldomForWhatIsHeldApart(t *testing.T) {
 		time.Sleep(time.Hour)
 		idle := len(r.Requests()) - before - coming
 		assert.LessOrEqual(t, idle, 240)
-		assert.GreaterOrEqual(t, idle, 60, "it is probed, or the repair of the index would go undetected")
+		assert.GreaterOrEqual(t, idle, 60, "the key is probed, or a repair of the index would go undetected")
 		_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
 	})
 }

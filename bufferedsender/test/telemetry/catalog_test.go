@@ -148,7 +148,7 @@ func TestEveryMetricHasAMovement(t *testing.T) {
 				moved = moved || name == shorter(i.name)
 			}
 		}
-		assert.True(t, moved, "no case of movements is about %s", i.name)
+		assert.True(t, moved, "no case covers %s", i.name)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestManualNamesTheMetricsOfSendersAndFleets(t *testing.T) {
 		}
 	}
 	for name := range manual {
-		assert.Contains(t, names, name, "TELEMETRY.md names a metric that there is not")
+		assert.Contains(t, names, name, "TELEMETRY.md lists an unknown metric")
 	}
 }
 
@@ -262,7 +262,7 @@ func TestMetricsSayHowLongActionsWait(t *testing.T) {
 		limit, ok := read("concurrency.limit").(metricdata.Sum[int64])
 		require.True(t, ok)
 		assert.EqualValues(t, 3, limit.DataPoints[0].Value)
-		assert.Nil(t, read("item.wait.duration"), "nothing has travelled")
+		assert.Nil(t, read("item.wait.duration"), "nothing was sent")
 
 		time.Sleep(7 * time.Second)
 		age, ok = read("queue.oldest_age").(metricdata.Gauge[float64])

@@ -49,13 +49,13 @@ func TestHealthOfEachState(t *testing.T) {
 		require.ErrorIs(t, h.Err, bufferedsender.ErrCircuitOpen)
 		var answer *search.Error
 		require.ErrorAs(t, h.Err, &answer)
-		assert.Contains(t, h.Reason, "wrong key", "it says why")
+		assert.Contains(t, h.Reason, "wrong key", "the health has the reason")
 		assert.Equal(t, 11*time.Second, h.Since.Sub(began))
 
 		time.Sleep(time.Second)
 		r.Sender.Pause()
 		h = r.Health()
-		assert.Equal(t, events.HealthStatePaused, h.State, "of several the last in the order of the constants")
+		assert.Equal(t, events.HealthStatePaused, h.State, "of several states the last in the order of the constants")
 		require.ErrorIs(t, h.Err, bufferedsender.ErrPaused)
 		assert.Equal(t, 12*time.Second, h.Since.Sub(began))
 		r.Sender.Resume()
@@ -70,7 +70,7 @@ func TestHealthOfEachState(t *testing.T) {
 		h = r.Health()
 		assert.Equal(t, events.HealthStateClosing, h.State)
 		assert.Equal(t, 12*time.Second, h.Since.Sub(began))
-		require.NoError(t, <-closed, "the one that met the 401 has waited")
+		require.NoError(t, <-closed, "Close waited for the action that met the 401")
 		h = r.Health()
 		assert.Equal(t, events.HealthStateClosed, h.State)
 		assert.Equal(t, 22*time.Second, h.Since.Sub(began))
@@ -261,7 +261,7 @@ func TestTheClosedHandlerRunsLastAndItsErrorIsThatOfClose(t *testing.T) {
 			assert.EqualValues(t, 1, r.Sender.Stats().CallbackPanics)
 		})
 	})
-	t.Run("its context ends a second after that of Close", func(t *testing.T) {
+	t.Run("the context of a Closed handler ends a second after that of Close", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var ended time.Duration
 			var r *sendertest.Rig
@@ -275,7 +275,7 @@ func TestTheClosedHandlerRunsLastAndItsErrorIsThatOfClose(t *testing.T) {
 			assert.Equal(t, 6*time.Second, ended)
 		})
 	})
-	t.Run("it cannot close or flush", func(t *testing.T) {
+	t.Run("a Closed handler cannot close or flush", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r *sendertest.Rig
 			r = sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{Closed: func(ctx context.Context) error {
@@ -284,7 +284,7 @@ func TestTheClosedHandlerRunsLastAndItsErrorIsThatOfClose(t *testing.T) {
 			require.ErrorIs(t, r.Close(), bufferedsender.ErrInCallback)
 		})
 	})
-	t.Run("after a Close that gave up, too", func(t *testing.T) {
+	t.Run("a Closed handler runs also after a Close that gave up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{Handlers: l.Handlers()})
@@ -332,7 +332,7 @@ func TestHealthSaysThatNoRequestIsAnswered(t *testing.T) {
 		r.Respond(slow)
 		r.Upload(sendertest.Hotel{ID: "slow"})
 		require.NoError(t, r.Flush())
-		assert.NoError(t, after(time.Hour), "nothing is under way")
+		assert.NoError(t, after(time.Hour), "no request is in flight")
 
 		r.Respond(sendertest.Hang)
 		r.Upload(sendertest.Hotel{ID: "a"})

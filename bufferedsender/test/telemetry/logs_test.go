@@ -50,8 +50,8 @@ func TestNothingSecretOrPrivateIsLogged(t *testing.T) {
 		"when single documents are refused at last": func(r *sendertest.Rig) {
 			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 409, Message: content + key}}})
 		},
-		"when connections break": func(r *sendertest.Rig) { r.Faults(searchtest.Fault{Cut: searchtest.CutAfterCommit}) },
-		"when nobody answers":    func(r *sendertest.Rig) { r.Respond(sendertest.Hang) },
+		"when connections break":           func(r *sendertest.Rig) { r.Faults(searchtest.Fault{Cut: searchtest.CutAfterCommit}) },
+		"when the service does not answer": func(r *sendertest.Rig) { r.Respond(sendertest.Hang) },
 	} {
 		for _, level := range []slog.Level{slog.LevelInfo, slog.LevelDebug} {
 			t.Run(fmt.Sprint(name, ", at level ", level), func(t *testing.T) {

@@ -89,7 +89,7 @@ func TestSpansOneForEachRequest(t *testing.T) {
 			}
 		})
 	})
-	t.Run("with the error", func(t *testing.T) {
+	t.Run("a span with the error", func(t *testing.T) {
 		for name, c := range map[string]struct {
 			fault  searchtest.Fault
 			status string
@@ -153,10 +153,10 @@ func TestSpansOneForEachRequest(t *testing.T) {
 				assert.True(t, linked(got[0])[id])
 			}
 			assert.Equal(t, map[trace.SpanID]bool{want[5]: true}, linked(got[1]), "the retry")
-			assert.False(t, got[0].Parent().IsValid(), "it belongs to none of them")
+			assert.False(t, got[0].Parent().IsValid(), "the span belongs to none of them")
 		})
 	})
-	t.Run("but not to more than 128, and not to those that are not sampled", func(t *testing.T) {
+	t.Run("a span has at most 128 links, only to sampled spans", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, spans, tracer := traced(t, sendertest.Options{})
 			for i := range 300 {
@@ -174,7 +174,7 @@ func TestSpansOneForEachRequest(t *testing.T) {
 			assert.Empty(t, batches(spans)[1].Links())
 		})
 	})
-	t.Run("which hands the trace on to the client", func(t *testing.T) {
+	t.Run("a span that passes the trace on to the client", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, spans, _ := traced(t, sendertest.Options{})
 			r.Respond(func(_ int, x *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -186,7 +186,7 @@ func TestSpansOneForEachRequest(t *testing.T) {
 			assert.Len(t, batches(spans), 1)
 		})
 	})
-	t.Run("without keys and contents", func(t *testing.T) {
+	t.Run("a span without keys and contents", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, spans, _ := traced(t, sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -209,7 +209,7 @@ func TestSpansOneForEachRequest(t *testing.T) {
 			}
 		})
 	})
-	t.Run("that ends also when Close gives up", func(t *testing.T) {
+	t.Run("the span ends also when Close gives up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, spans, _ := traced(t, sendertest.Options{})
 			r.Respond(sendertest.Hang)
@@ -236,7 +236,7 @@ func TestSpanIsLinkedOnceToEachAddingSpan(t *testing.T) {
 		t.Cleanup(func() { span.End() })
 		return ctx, span.SpanContext().SpanID()
 	}
-	t.Run("however many calls it makes", func(t *testing.T) {
+	t.Run("one span however many calls are made", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, spans, tracer := traced(t, sendertest.Options{})
 			a, idA := adding(t, tracer)
@@ -249,7 +249,7 @@ func TestSpanIsLinkedOnceToEachAddingSpan(t *testing.T) {
 			assert.Equal(t, []trace.SpanID{idA, idB}, linkedTo(batches(spans)[0]))
 		})
 	})
-	t.Run("also if its action was folded, not if it was superseded and did not travel", func(t *testing.T) {
+	t.Run("a link also to a folded action, not to a superseded one", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, spans, tracer := traced(t, sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms) }}})
 			var want []trace.SpanID

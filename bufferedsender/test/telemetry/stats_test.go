@@ -102,7 +102,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			},
 			moved: []string{"BlockedProducers +3", "BlockedBytes"},
 		},
-		"and no longer": {
+		"calls no longer wait for room": {
 			opts: sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 2}},
 			setup: func(r *sendertest.Rig) {
 				r.Sender.Pause()

@@ -165,7 +165,7 @@ func TestWhatIsGivenUpIsNotCountedAsRetried(t *testing.T) {
 		for _, e := range r.Events("batch") {
 			retried += e.Batch.Retried
 		}
-		assert.Equal(t, 4, retried, "three times the first, once the second")
+		assert.Equal(t, 4, retried, "the first action was retried three times, the second once")
 		assert.EqualValues(t, retried, sendertest.MetricSums(t, r.Metrics)["retried"])
 	})
 }
@@ -186,7 +186,7 @@ func TestAPauseIsMeasuredOnce(t *testing.T) {
 		assert.Equal(t, 102*time.Second, r.Now())
 		eachPoint(t, r.Metrics, func(p point) {
 			if shorter(p.name) == "throttle.delay" {
-				assert.InDelta(t, 101, p.sum, 0.001, "from the first reply on")
+				assert.InDelta(t, 101, p.sum, 0.001, "the time counts from the first reply")
 			}
 		})
 	})
@@ -309,7 +309,7 @@ func TestMetricsAddUpToTheOutcomes(t *testing.T) {
 			})
 		})
 	}
-	t.Run("and report waiting actions", func(t *testing.T) {
+	t.Run("the gauges report waiting actions", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Upload(sendertest.Hotels("k", 7)...)
@@ -322,7 +322,7 @@ func TestMetricsAddUpToTheOutcomes(t *testing.T) {
 			assert.Empty(t, points(t, r.Metrics, "azsearch.sender.queue.items"), "a closed sender reports nothing more")
 		})
 	})
-	t.Run("and name no key and no content", func(t *testing.T) {
+	t.Run("the metrics contain no key and no content", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"SECRET-1"}, Status: 400, Message: "SECRET"}}})

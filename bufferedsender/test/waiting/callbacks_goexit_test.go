@@ -258,7 +258,7 @@ func TestWithdrawReturnsAfterAHandlerEndsTheGoroutineOfARequestHeldBack(t *testi
 		case n := <-done:
 			t.Log(n)
 		default:
-			t.Errorf("Withdraw waits for ever; %+v", r.Sender.Stats())
+			t.Errorf("Withdraw waits forever; %+v", r.Sender.Stats())
 		}
 	})
 }

@@ -110,7 +110,7 @@ func TestAPanicInACallbackChangesNothing(t *testing.T) {
 					}
 					log := r.Logs.String()
 					assert.EqualValues(t, panics, strings.Count(log, `level=ERROR msg="azsearch: handler panicked"`))
-					assert.Contains(t, log, "fiveHandlers", "its stack")
+					assert.Contains(t, log, "fiveHandlers", "the log has the stack")
 					r.Close()
 				})
 			})
@@ -180,7 +180,7 @@ func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
 			})
 		}
 	}
-	t.Run("and with another ctx in ActionAdded, which blocks no other call, they do not hang", func(t *testing.T) {
+	t.Run("calls with another ctx in ActionAdded, which blocks no other call, do not hang", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r *sendertest.Rig
 			r = sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 2}, Handlers: sendertest.Handlers{
@@ -196,7 +196,7 @@ func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
 			assert.Len(t, r.Indexed(), 7)
 		})
 	})
-	t.Run("but those of another sender work", func(t *testing.T) {
+	t.Run("calls of another sender work", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			other := sendertest.New(t, nil)
 			r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(ctx context.Context, e *events.ActionCompleted[sendertest.Hotel]) {
@@ -208,7 +208,7 @@ func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
 			assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 3)), other.Indexed())
 		})
 	})
-	t.Run("and so does a goroutine of the program meanwhile", func(t *testing.T) {
+	t.Run("a goroutine of the program works meanwhile", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {
 				time.Sleep(time.Second)
@@ -269,7 +269,7 @@ func TestAddingInsideACallbackNeverWaits(t *testing.T) {
 			})
 		}
 	}
-	t.Run("and works while there is room", func(t *testing.T) {
+	t.Run("TryIndexDocuments works while there is room", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r *sendertest.Rig
 			r = sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(ctx context.Context, e *events.ActionCompleted[sendertest.Hotel]) {

@@ -178,7 +178,7 @@ func TestAStuckCloseCountsAllThatTravelledTogetherAsUnknown(t *testing.T) {
 		require.Equal(t, 1, r.Sender.Stats().InFlight)
 		closed := sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second)))
 		assert.True(t, closed.CallbackStuck)
-		assert.Equal(t, folded, closed.Unknown, "both are in the request that was cut off")
+		assert.Equal(t, folded, closed.Unknown, "both actions are in the interrupted request")
 		assert.Zero(t, closed.Unsent)
 		close(release)
 		synctest.Wait()

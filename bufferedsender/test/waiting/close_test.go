@@ -63,7 +63,7 @@ func TestCloseAcceptsNothingMoreAndDrains(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ended, cancel := context.WithCancel(t.Context())
 			cancel()
-			require.NoError(t, sendertest.New(t, nil).Sender.Close(ended), "nothing is left unsent")
+			require.NoError(t, sendertest.New(t, nil).Sender.Close(ended), "no action is left unsent")
 			require.NoError(t, sendertest.New(t, nil).Close())
 		})
 	})
@@ -115,7 +115,7 @@ func TestCloseDistinguishesUnsentUnknownAndFailed(t *testing.T) {
 			assert.Equal(t, []int{15, 10, 0}, []int{closed.Unsent, closed.Unknown, closed.Failed})
 			assert.Len(t, closed.Errors, 25)
 			assert.False(t, closed.CallbackStuck)
-			require.Len(t, r.Events("failed"), 25, "their callbacks have run")
+			require.Len(t, r.Events("failed"), 25, "the callbacks of all failures have run")
 			for i, d := range sendertest.Hotels("k", 25) {
 				failure := r.Failure(d.ID)
 				assert.ErrorIs(t, failure, bufferedsender.ErrClosed)
@@ -285,7 +285,7 @@ func TestCloseEndsEvenIfTheIndexerDoesNot(t *testing.T) {
 		assert.LessOrEqual(t, time.Since(began), 8*time.Second)
 		closed := sendertest.CloseError(t, err)
 		assert.Equal(t, []int{3, 2, 0}, []int{closed.Unsent, closed.Unknown, closed.Failed})
-		assert.Equal(t, 5, reported, "their callbacks have run")
+		assert.Equal(t, 5, reported, "the callbacks of all failures have run")
 		close(release)
 		time.Sleep(time.Minute)
 		assert.Equal(t, 5, reported, "the late answer changes nothing")
@@ -369,6 +369,6 @@ func TestACloseSaysThatDocumentsWereHeldApart(t *testing.T) {
 		assert.Equal(t, 20, closed.Failed)
 		assert.ErrorIs(t, closed.Held, bufferedsender.ErrCircuitOpen)
 		assert.Contains(t, closed.Held.Error(), "'rooms'")
-		assert.False(t, errors.As(closed.Held, new(*breaker.OpenError)), "it is not the breaker")
+		assert.False(t, errors.As(closed.Held, new(*breaker.OpenError)), "the breaker is not the reason")
 	})
 }

@@ -40,12 +40,12 @@ func TestASenderWhoseWaitersFailFastRecoversByOneOfThem(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(time.Second)
 		err := <-waiting
-		require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen, "while it waits")
+		require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen, "the call fails while it waits")
 		var failed *bufferedsender.WaitError
 		require.ErrorAs(t, err, &failed)
-		assert.Equal(t, 1, failed.Unknown, "its request was answered 500")
+		assert.Equal(t, 1, failed.Unknown, "the request of the action was answered 500")
 		began := r.Now()
-		require.ErrorIs(t, call("second"), bufferedsender.ErrCircuitOpen, "at once")
+		require.ErrorIs(t, call("second"), bufferedsender.ErrCircuitOpen, "the call fails at once")
 		assert.Equal(t, began, r.Now())
 
 		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {

@@ -43,7 +43,7 @@ func TestFlushSendsAtOnceWhateverTheOptions(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &opts)
-			require.NoError(t, r.Flush(), "nothing to flush")
+			require.NoError(t, r.Flush(), "Flush has nothing to do")
 			assert.Empty(t, r.Requests())
 			r.Upload(append(sendertest.Hotels("k", 5), sendertest.Hotels("k", 2)...)...)
 			require.NoError(t, r.Flush())
@@ -170,7 +170,7 @@ func TestFlushReportsFailures(t *testing.T) {
 			var one *bufferedsender.ActionError
 			assert.ErrorAs(t, err, &one)
 			require.NoError(t, r.Flush(), "no failure is reported twice")
-			require.NoError(t, r.Close(), "nor by Close")
+			require.NoError(t, r.Close(), "Close does not report it again")
 		})
 	})
 	t.Run("that happened before it was called", func(t *testing.T) {
@@ -307,11 +307,11 @@ func TestFlushReturnsWhenCloseGivesUp(t *testing.T) {
 		synctest.Wait()
 		select {
 		case err := <-flushed:
-			require.Error(t, err, "nothing is in the index")
+			require.Error(t, err, "no document is in the index")
 			assert.ErrorIs(t, err, bufferedsender.ErrClosed)
 			assert.Equal(t, 3*time.Second, r.Now())
 		default:
-			t.Fatal("Flush waits on")
+			t.Fatal("Flush still waits")
 		}
 		assert.Same(t, closed, r.Sender.Flush(t.Context(), nil), "after Close it returns what Close returned")
 	})
@@ -386,7 +386,7 @@ func TestWhatIsTakenBackIsNoFailureOfTheNextFlush(t *testing.T) {
 		all := func(string, any) bool { return true }
 		require.Equal(t, 3, r.Sender.Withdraw(all))
 		var failed *bufferedsender.FlushError
-		require.ErrorAs(t, <-waiting, &failed, "it was waiting for them")
+		require.ErrorAs(t, <-waiting, &failed, "Flush was waiting for them")
 		assert.Equal(t, 3, failed.Count)
 		assert.Equal(t, 3, failed.Withdrawn)
 		assert.Contains(t, failed.Error(), "3 actions failed, 3 of them withdrawn")

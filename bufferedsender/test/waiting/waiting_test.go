@@ -86,13 +86,13 @@ func TestWaitSaysWhatFailed(t *testing.T) {
 		for _, e := range failure.Errors {
 			failed = append(failed, e.Key)
 		}
-		assert.Equal(t, []string{"k-1", "k-3", "missing"}, failed, "in the order of the call")
+		assert.Equal(t, []string{"k-1", "k-3", "missing"}, failed, "failures are in the order of the call")
 		assert.Equal(t, 4, failure.Errors[1].Attempts)
 		var one *bufferedsender.ActionError
 		require.ErrorAs(t, err, &one)
 		assert.ErrorContains(t, err, "3 actions failed")
 		require.NoError(t, r.Flush(), "the call has reported them")
-		require.NoError(t, r.Close(), "Close neither")
+		require.NoError(t, r.Close(), "Close does not report it either")
 	})
 	t.Run("a whole request", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 		require.ErrorIs(t, err, cause)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		failure := sendertest.WaitError(t, err)
-		assert.Equal(t, 2, failure.Unknown, "they are in a request")
+		assert.Equal(t, 2, failure.Unknown, "two actions are in a request")
 		assert.Equal(t, 2, failure.Withdrawn)
 		assert.Zero(t, failure.Failed)
 		require.Len(t, failure.Errors, 4)
@@ -140,7 +140,7 @@ func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, r.Flush())
 		assert.Equal(t, 30*time.Second, r.Now(), "the request continues to its end")
-		assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 6)), r.Indexed(), "and withdrawn actions are not sent")
+		assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 6)), r.Indexed(), "withdrawn actions are not sent")
 		assert.Len(t, r.Requests(), 3)
 	})
 	t.Run("also for room", func(t *testing.T) {
@@ -150,8 +150,8 @@ func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 			results, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 15*time.Second), sendertest.Uploads(sendertest.Hotels("k", 8)), nil)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			sendertest.RequireAccepted(t, err, 6)
-			assert.Len(t, results, 6, "of the accepted ones")
-			assert.Equal(t, 3, sendertest.WaitError(t, err).Unknown, "those in the request")
+			assert.Len(t, results, 6, "results of the accepted actions")
+			assert.Equal(t, 3, sendertest.WaitError(t, err).Unknown, "the actions in the request")
 			assert.Zero(t, sendertest.WaitError(t, err).Withdrawn)
 			require.NoError(t, r.Flush())
 			assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 6)), r.Indexed())
@@ -171,9 +171,9 @@ func TestAWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 		failure := sendertest.WaitError(t, err)
 		assert.Zero(t, failure.Failed)
 		assert.Zero(t, failure.Withdrawn)
-		require.Len(t, results, 3, "of those before it")
+		require.Len(t, results, 3, "results of the actions before it")
 		for _, result := range results {
-			assert.True(t, result.Succeeded, "and they were waited for")
+			assert.True(t, result.Succeeded, "the call waited for these results")
 		}
 		assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 3)), r.Indexed())
 	})
@@ -233,7 +233,7 @@ func TestAWaitInsideACallbackIsRefused(t *testing.T) {
 				sendertest.RequireAccepted(t, err, 0)
 				_ = sendertest.WaitError(t, err)
 				assert.Empty(t, results)
-				assert.Equal(t, []string{"good"}, r.Indexed(), "nothing was accepted")
+				assert.Equal(t, []string{"good"}, r.Indexed(), "no other action was accepted")
 			})
 		})
 	}
@@ -347,7 +347,7 @@ func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 				require.NoError(t, <-call)
 			}
 			for _, x := range r.Requests()[:2] {
-				assert.LessOrEqual(t, x.At, 250*time.Millisecond, "not postponed by later calls")
+				assert.LessOrEqual(t, x.At, 250*time.Millisecond, "later calls do not postpone the request")
 			}
 			assert.Equal(t, 100*time.Millisecond, r.Requests()[0].At)
 			assert.Len(t, r.Requests()[0].Keys, 4)
