@@ -114,7 +114,7 @@ type history struct {
 	busy     trial   // attempts for which the service was too busy
 	passed   uint32  // value of traffic.passed at its last failure
 	applied  uint32  // value of traffic.applied at its last failure
-	lonelyAt instant // since when nothing else was sent while it failed, if lonely
+	lonelyAt instant // start of the time in which nothing else was sent while it failed, if lonely
 	used     uint16  // counted attempts
 	together uint8   // requests with the same items that failed as a whole
 	divided  bool    // a request with it was divided, because others passed

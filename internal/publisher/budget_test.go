@@ -76,11 +76,11 @@ func TestWhichAttemptsCount(t *testing.T) {
 		failed failed
 		spent  bool
 	}{
-		"without a gate every failure does":           {budget{attempts: 4}, failed{whole: true}, true},
-		"with one only if others pass":                {budget{attempts: 4, gated: true}, failed{}, false},
+		"without a gate every failure counts":         {budget{attempts: 4}, failed{whole: true}, true},
+		"with a gate only if others pass":             {budget{attempts: 4, gated: true}, failed{}, false},
 		"others were applied in the same reply":       {budget{attempts: 4, gated: true}, failed{progress: true}, true},
 		"the answer is about this item":               {budget{attempts: 4, gated: true}, failed{own: true}, true},
-		"the request failed as a whole: chance":       {budget{attempts: 4, gated: true}, failed{whole: true, progress: true}, false},
+		"the request failed as a whole by chance":     {budget{attempts: 4, gated: true}, failed{whole: true, progress: true}, false},
 		"the service is too busy: chance":             {budget{attempts: 4, gated: true}, failed{busy: true, progress: true}, false},
 		"too busy, without a gate, while others pass": {budget{attempts: 4}, failed{busy: true, progress: true}, false},
 		"too busy, without a gate, and nothing does":  {budget{attempts: 4}, failed{busy: true}, true},

@@ -89,7 +89,7 @@ func TestTheFirstActionOfAKeyTakesTheMostUrgentClassBehindIt(t *testing.T) {
 		"was freed": func(p *pending[int]) {
 			p.remove(take(p, batchLimits{actions: 1, bytes: 100, newest: 9, class: 3})[0], 0)
 		},
-		"its retry is due": func(p *pending[int]) {
+		"the retry of the item is due": func(p *pending[int]) {
 			p.retry(take(p, batchLimits{actions: 1, bytes: 100, newest: 9, class: 3})[0], 0)
 			p.promote(0)
 		},
@@ -274,7 +274,7 @@ func TestEveryFourthTurnIsOneOfTheOthersAndProbesGoRound(t *testing.T) {
 		"one class":             {urgent, false, []uint8{0, 0, 0, 0, 0}},
 		"two classes":           {urgent | least, false, []uint8{0, 0, 0, 5, 0, 0, 0, 5}},
 		"three classes":         {urgent | middle | least, false, []uint8{0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0, 1}},
-		"none is Expedited":     {middle | least, false, []uint8{1, 1, 1, 5, 1}},
+		"no item is Expedited":  {middle | least, false, []uint8{1, 1, 1, 5, 1}},
 		"probes":                {urgent | middle | least, true, []uint8{1, 5, 0, 1, 5, 0}},
 		"probes, the last left": {1 << 63, true, []uint8{63, 63}},
 	} {

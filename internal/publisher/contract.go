@@ -283,8 +283,8 @@ type Settlement[V, R any] struct {
 	Reported bool
 	// Held is the reason why sending was suspended when Close gave the item up, or nil.
 	Held error
-	// Carrier is the item in the form in which it was sent, or would be. Of folded items only the first one has it. An item
-	// with a newer version of its key does not have it if both are given up.
+	// Carrier is the item in the form in which it was sent, or would be. Only the first of several folded items has it.
+	// An item with a newer version of its key does not have it if both are given up.
 	Carrier *Item[V]
 	// Folded is true if the item was sent, or would be, together with others of its key; Superseded if it was not sent at
 	// all.

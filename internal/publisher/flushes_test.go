@@ -108,7 +108,7 @@ func TestEveryFailureIsReportedToEveryFlushThatWaitedForIt(t *testing.T) {
 		require.Empty(t, fs.waiting)
 		require.Empty(t, fs.log)
 		require.Equal(t, len(failedAt), len(reported), "every failure was reported")
-		require.Equal(t, len(failedAt), int(news)+waiters, "and counted once")
+		require.Equal(t, len(failedAt), int(news)+waiters, "each failure was counted once")
 	})
 }
 

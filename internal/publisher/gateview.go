@@ -52,10 +52,10 @@ func (l *loop[V, R]) refreshGate() {
 	}
 }
 
-// mayLeave reports whether a request could be sent now: the gate must be open, and a shared slot must be free. Of the
-// classes with something to send it chooses the first one with a slot, in the order of turns. It takes neither slot nor
-// permit. These are taken after the request is ready and the Sent hook has run, so that no hook holds what others wait
-// for.
+// mayLeave reports whether a request could be sent now: the gate must be open, and a shared slot must be free. It
+// chooses the first class with a slot among those with something to send, in the order of turns. It takes neither
+// slot nor permit. These are taken after the request is ready and the Sent hook has run, so that no hook holds what
+// others wait for.
 func (l *loop[V, R]) mayLeave() bool {
 	if gate := l.p.config.Gate; gate != nil && !l.gate.open() {
 		// A refused publisher is woken when the probe of another one has ended.

@@ -61,16 +61,16 @@ func TestWhatAHoldAddsGoesBetweenWhatWasAcceptedBeforeAndSince(t *testing.T) {
 		write(t, p, "k1", "k2", "x1")
 		h, err := p.Hold(t.Context(), []string{"k", "y", "k"}, someone)
 		require.NoError(t, err)
-		assert.Equal(t, "12", j.of("k"), "everything before has settled")
+		assert.Equal(t, "12", j.of("k"), "everything before the hold has settled")
 		write(t, p, "k5", "k6", "y2", "x2")
 		p.FlushAfter(0)
 		time.Sleep(time.Minute)
 		assert.Equal(t, "12", j.of("k"), "later actions wait")
-		assert.Equal(t, "12", j.of("x"), "other keys do not")
+		assert.Equal(t, "12", j.of("x"), "other keys do not wait")
 		require.NoError(t, h.Add(letter("k3"), letter("k4"), letter("y1")))
 		p.FlushAfter(0)
 		time.Sleep(time.Minute)
-		assert.Equal(t, "1234", j.of("k"), "although the lane is held")
+		assert.Equal(t, "1234", j.of("k"), "the actions are sent although the lane is held")
 		assert.Equal(t, []bool{true, true, false}, p.Contains([]string{"k", "y", "x"}))
 		h.Release()
 		require.NoError(t, p.Flush(t.Context()))
@@ -195,7 +195,7 @@ func TestAHoldTakesOnlyKeysThatItHas(t *testing.T) {
 		var other *NotHeldError
 		require.ErrorAs(t, h.Add(letter("k1"), letter("x1")), &other)
 		assert.Equal(t, "x", other.Key)
-		assert.Zero(t, p.Stats().Accepted, "all or none")
+		assert.Zero(t, p.Stats().Accepted, "all actions are accepted, or none")
 	})
 }
 
@@ -284,7 +284,7 @@ func TestACloseThatGivesUpSettlesWhatAHoldKeeps(t *testing.T) {
 		require.ErrorAs(t, p.Close(ctx), &closed)
 		assert.EqualValues(t, 3, closed.Unsent)
 		assert.Equal(t, 3, e.failed)
-		assert.Equal(t, []string{"1", "2", "3"}, bodies, "in the order of the lane")
+		assert.Equal(t, []string{"1", "2", "3"}, bodies, "bodies are in the order of the lane")
 		h.Release()
 	})
 }
@@ -424,7 +424,7 @@ func TestACloseThatGivesUpLetsNoSecondHolderIn(t *testing.T) {
 			ended, cancel := withEnded(t)
 			defer cancel()
 			require.Error(t, p.Close(ended))
-			require.ErrorIs(t, <-second, ErrClosed, "the first one still has it")
+			require.ErrorIs(t, <-second, ErrClosed, "the first call still has the key")
 			first.Release()
 		})
 	}

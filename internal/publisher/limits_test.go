@@ -58,9 +58,9 @@ func TestARequestThatTookTooLongIsTooLargeIfItsRestPasses(t *testing.T) {
 	for name, c := range map[string]struct {
 		passes, then int
 	}{
-		"its rest":     {999, 999},
-		"little of it": {10, 1_000_000},
-		"another one of its size, so it was an outage": {1000, 1_000_000},
+		"the rest of the request": {999, 999},
+		"little of it":            {10, 1_000_000},
+		"another request of its size, so it was an outage": {1000, 1_000_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSizeLimit(1_000_000)
@@ -71,7 +71,7 @@ func TestARequestThatTookTooLongIsTooLargeIfItsRestPasses(t *testing.T) {
 			assert.Equal(t, c.then, s.current)
 		})
 	}
-	t.Run("and an outage costs next to nothing", func(t *testing.T) {
+	t.Run("an outage costs almost no requests", func(t *testing.T) {
 		s := newSizeLimit(1000)
 		s.doubt(1000)
 		s.accept(999, false)
@@ -117,7 +117,7 @@ func TestARequestThatIsCutIsHeldToBeTooLargeOnceASmallerOneHasPassed(t *testing.
 	assert.Equal(t, 1<<18, s.refused)
 	assert.Equal(t, 1<<17, s.current)
 	s.cut(1 << 17)
-	assert.Equal(t, 1<<18, s.refused, "nothing has passed since: an outage")
+	assert.Equal(t, 1<<18, s.refused, "nothing has passed since, so it was an outage")
 
 	s = newSizeLimit(1 << 20)
 	s.cut(1 << 20)
@@ -126,7 +126,7 @@ func TestARequestThatIsCutIsHeldToBeTooLargeOnceASmallerOneHasPassed(t *testing.
 	}
 	assert.Equal(t, 1<<20, s.current)
 	s.accept(1<<20, false)
-	assert.False(t, s.suspect(1<<20), "it was an outage")
+	assert.False(t, s.suspect(1<<20), "the failure was an outage")
 }
 
 // A limit learned from cuts is soon tested again. Otherwise a service that briefly accepted single items only would

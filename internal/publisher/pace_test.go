@@ -24,7 +24,7 @@ func TestPausesGrowWhileNothingIsAppliedAndHeadersOnlyLengthenThem(t *testing.T)
 		until   []instant
 	}{
 		"one pause": {[]pacing{busy}, []instant{1 * second}},
-		"the second is longer, but no longer than the trouble has lasted": {
+		"the second pause is longer, but not longer than the failures have lasted": {
 			[]pacing{busy, busy, busy, busy, busy}, []instant{1 * second, 2 * second, 4 * second, 6 * second, 8 * second},
 		},
 		"something was applied in between": {
@@ -33,11 +33,11 @@ func TestPausesGrowWhileNothingIsAppliedAndHeadersOnlyLengthenThem(t *testing.T)
 		"requests in flight when the pause began do not lengthen it": {
 			[]pacing{busy, with(func(p *pacing) { p.generation = 0 })}, []instant{1 * second, 1 * second},
 		},
-		"their header is": {
+		"their header lengthens the pause": {
 			[]pacing{busy, with(func(p *pacing) { p.generation, p.header = 0, 9*second })}, []instant{1 * second, 10 * second},
 		},
 		"a header makes a pause longer":            {[]pacing{with(func(p *pacing) { p.header = 7 * second })}, []instant{7 * second}},
-		"and not shorter":                          {[]pacing{with(func(p *pacing) { p.header = 0 })}, []instant{1 * second}},
+		"a header does not shorten a pause":        {[]pacing{with(func(p *pacing) { p.header = 0 })}, []instant{1 * second}},
 		"a header that overflows":                  {[]pacing{busy, with(func(p *pacing) { p.header = 1<<63 - 1 })}, []instant{1 * second, 1<<63 - 1}},
 		"a controller slows down":                  {[]pacing{with(func(p *pacing) { p.others = true })}, []instant{0}},
 		"a controller does, but there is a header": {[]pacing{with(func(p *pacing) { p.others, p.header = true, 3*second })}, []instant{3 * second}},
@@ -83,7 +83,7 @@ func TestABusyServiceIsLeftAloneForAMoment(t *testing.T) {
 
 func TestNothingWaitsLongerThanTheServiceHasFailed(t *testing.T) {
 	p := newPace(1000, Tuned{}, func(int) time.Duration { return time.Hour }, 0)
-	assert.Equal(t, recoverAtLeast, p.backoff(time.Hour, 9), "it does not fail")
+	assert.Equal(t, recoverAtLeast, p.backoff(time.Hour, 9), "the service does not fail")
 	p.trouble(false, true, 10*time.Second)
 	p.trouble(false, true, 15*time.Second) // began before
 	assert.Equal(t, recoverAtLeast, p.backoff(10*time.Second, 9))

@@ -26,7 +26,7 @@ func TestAnIdlePublisherHasNoGoroutine(t *testing.T) {
 		p, e := start(t, &service{}, atOnce)
 		for i := range 3 {
 			synctest.Wait()
-			assert.True(t, p.parked.Load(), "nothing to do")
+			assert.True(t, p.parked.Load(), "the loop parks when it has nothing to do")
 			add(t, p, 1)
 			require.NoError(t, p.Flush(t.Context()))
 			assert.Equal(t, i+1, e.completed)
@@ -67,7 +67,7 @@ func TestAWakeUpBeforeTheMarkStartsTheLoopAgain(t *testing.T) {
 		add(t, p, 1)
 		p.loop.park()
 		synctest.Wait()
-		assert.False(t, p.parked.Load(), "it waits for a full batch")
+		assert.False(t, p.parked.Load(), "the loop does not park while an item waits for a full batch")
 		require.NoError(t, p.Flush(t.Context()))
 		assert.Equal(t, 1, e.completed)
 	})

@@ -242,7 +242,7 @@ func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 							seqs = append(seqs, p.at(r).seq)
 						}
 					}
-					require.Equal(t, n.ofKey(key), seqs, "in the order in which they go")
+					require.Equal(t, n.ofKey(key), seqs, "items are in the order of sending")
 					require.Equal(t, len(seqs) > 0, p.has(key))
 					if slices.ContainsFunc(n.actions, func(a *naiveAction) bool { return a.key == key && a.seq != 0 && n.first(a) }) {
 						sendable++
@@ -264,7 +264,7 @@ func TestRetriesGoBeforeNewActions(t *testing.T) {
 	p.retry(batch[0], 5)
 	fill(p, "c")
 	p.promote(4)
-	assert.Equal(t, []string{"b1", "c0"}, keysOf(p, take(p, noLimits)), "not due yet")
+	assert.Equal(t, []string{"b1", "c0"}, keysOf(p, take(p, noLimits)), "items that are not due are not taken")
 	fill(p, "d")
 	p.promote(5)
 	assert.Equal(t, []string{"a0", "d0"}, keysOf(p, take(p, noLimits)))

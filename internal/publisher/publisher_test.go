@@ -166,7 +166,7 @@ func TestAnItemThatIsAlwaysThrottledFails(t *testing.T) {
 		require.Error(t, p.Close(t.Context()))
 		assert.Equal(t, 9, e.completed)
 		assert.Equal(t, 1, e.failed)
-		assert.Equal(t, 3, e.attempts, "others went through with the first one, then it was alone twice")
+		assert.Equal(t, 3, e.attempts, "others passed while it failed once, then it failed twice alone")
 	})
 }
 

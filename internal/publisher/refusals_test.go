@@ -30,7 +30,7 @@ func TestTwentyKeysInARowForOneReasonAreMany(t *testing.T) {
 				r.refused("type", "k", tick())
 			}
 		}, false},
-		{"two reasons by turns", func(r *refusals, tick func() instant) {
+		{"two reasons in turn", func(r *refusals, tick func() instant) {
 			for i := range 20 {
 				r.refused("type", fmt.Sprint(i), tick())
 				r.refused("size", fmt.Sprint(i), tick())
@@ -55,12 +55,12 @@ func TestTwentyKeysInARowForOneReasonAreMany(t *testing.T) {
 			r.applied(tick(), tick())
 			refuse(r, 40, "type", tick)
 		}, false},
-		{"but any other", func(r *refusals, tick func() instant) {
+		{"another reason is trusted", func(r *refusals, tick func() instant) {
 			refuse(r, 20, "type", tick)
 			r.applied(tick(), tick())
 			refuse(r, 20, "size", tick)
 		}, true},
-		{"and again after it", func(r *refusals, tick func() instant) {
+		{"the reason is trusted again after a minute", func(r *refusals, tick func() instant) {
 			refuse(r, 20, "type", tick)
 			r.applied(tick(), tick())
 			refuse(r, 60+20, "type", tick)
@@ -91,7 +91,7 @@ func TestProbesGoElsewhere(t *testing.T) {
 		p.retry(r, 0)
 		p.promote(0)
 	}
-	assert.Equal(t, none, p.takeElsewhere(0, n, n, false), "all have been tried")
+	assert.Equal(t, none, p.takeElsewhere(0, n, n, false), "all items have been tried")
 	assert.EqualValues(t, n, order[0], "the newest")
 	assert.EqualValues(t, n-1, order[2])
 	first := map[uint64]bool{}

@@ -13,7 +13,7 @@ func TestASlabHoldsBodiesSideBySide(t *testing.T) {
 	a, b := s.put([]byte("one")), s.put([]byte("two"))
 	assert.Equal(t, "one", string(a))
 	assert.Equal(t, "two", string(b))
-	assert.Equal(t, "one!", string(append(a, '!')), "which does not write over the next one")
+	assert.Equal(t, "one!", string(append(a, '!')), "the appended byte does not overwrite the next body")
 	assert.Equal(t, "two", string(b))
 	assert.Nil(t, s.put(make([]byte, smallSlab)), "no room")
 	assert.NotNil(t, s.put(make([]byte, smallSlab-6)))
@@ -26,7 +26,7 @@ func TestASlabIsUsedAgainWhenItsLastUserIsGone(t *testing.T) {
 	s.put([]byte("two"))
 	s.release()
 	s.release()
-	assert.EqualValues(t, 1, s.users.Load(), "one is left")
+	assert.EqualValues(t, 1, s.users.Load(), "one user is left")
 	s.release()
 	assert.Zero(t, s.users.Load())
 	(*slab)(nil).release() // a body with its own memory
@@ -63,7 +63,7 @@ func TestWhoWaitsBehindAnotherMovesOut(t *testing.T) {
 	for i, key := range []string{"a", "b", "a"} {
 		p.add(Item[int]{Key: key, Body: s.put([]byte{'0' + byte(i)}), slab: s}, uint64(i+1), 0)
 	}
-	require.EqualValues(t, 3, s.users.Load(), "two items and the filler")
+	require.EqualValues(t, 3, s.users.Load(), "two items and the filler use the slab")
 	first, second := p.at(0), p.at(2)
 	assert.Same(t, s, first.item.slab)
 	assert.Nil(t, second.item.slab)
@@ -80,7 +80,7 @@ func TestWhatIsSentAgainMovesOut(t *testing.T) {
 		refs = append(refs, ref(i))
 	}
 	p.loop.copyOut(refs)
-	require.EqualValues(t, 41, s.users.Load(), "until the batch is no longer read")
+	require.EqualValues(t, 41, s.users.Load(), "the slab has users until the batch is read")
 	p.loop.bodies.free(!p.loop.cancelled())
 	require.EqualValues(t, 1, s.users.Load())
 	for i, r := range refs {
@@ -116,7 +116,7 @@ func TestWhatIsTakenBackReleasesItsSlabOnce(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 1, releases)
-	assert.Equal(t, "body", string(l.delivery.settled[0].Item.Body), "until it is reported")
+	assert.Equal(t, "body", string(l.delivery.settled[0].Item.Body), "the body is kept until it is reported")
 }
 
 // Requests that Close has abandoned may still read.
@@ -149,7 +149,7 @@ func TestOnlyWhatIsAcceptedIsStored(t *testing.T) {
 	for i := range a.inbox {
 		it := &a.inbox[i].item
 		assert.Equal(t, body, it.Body)
-		assert.NotSame(t, &body[0], &it.Body[0], "it is a copy")
+		assert.NotSame(t, &body[0], &it.Body[0], "the body is a copy")
 		slabs[it.slab]++
 	}
 	delete(slabs, nil) // of the first calls
@@ -162,7 +162,7 @@ func TestOnlyWhatIsAcceptedIsStored(t *testing.T) {
 		}
 		assert.EqualValues(t, n+filler, s.users.Load())
 	}
-	assert.LessOrEqual(t, len(slabs), 1+stored*1000/(smallSlab-1000), "they are full")
+	assert.LessOrEqual(t, len(slabs), 1+stored*1000/(smallSlab-1000), "the slabs are full")
 }
 
 func TestABodyWithItsOwnMemoryStaysThere(t *testing.T) {
@@ -220,7 +220,7 @@ func TestASlabWithAnItemInItIsNotUsedAgain(t *testing.T) {
 	s.release() // by its filler
 	s.release() // by one of the items
 	next := newSlab(10, slabsFrom)
-	assert.NotSame(t, s, next, "the other one is in it")
+	assert.NotSame(t, s, next, "the other body is in the slab")
 	next.release()
 	s.release()
 	assert.Zero(t, s.users.Load())

@@ -136,7 +136,7 @@ func TestRequestsOfSeveralPublishersShareTheirSlots(t *testing.T) {
 			require.NoError(t, p.Close(t.Context()))
 			assert.Equal(t, 20, ended[i].completed)
 		}
-		assert.Equal(t, 2, s.most, "with four in flight each")
+		assert.Equal(t, 2, s.most, "two slots limit senders with four requests in flight each")
 		assert.Equal(t, 2, pool.free())
 	})
 }
@@ -184,7 +184,7 @@ func TestNoSlotIsHeldWithoutARequest(t *testing.T) {
 		add(t, p, 1)
 		go func() { _ = p.Flush(t.Context()) }()
 		time.Sleep(30 * time.Second)
-		assert.Equal(t, 1, pool.free(), "while it waits for its next attempt")
+		assert.Equal(t, 1, pool.free(), "the slot is free while the item waits for its next attempt")
 		require.NoError(t, p.Close(t.Context()))
 		assert.Equal(t, []int{1, 1}, sent)
 		assert.Equal(t, 1, e.completed)
@@ -323,7 +323,7 @@ func TestARequestThatWaitsForItsSlotIsTakenBack(t *testing.T) {
 				p, pool, e, s := standing(t, nil)
 				by(t, p)
 				synctest.Wait()
-				assert.Zero(t, pool.wants, "it no longer asks for a slot")
+				assert.Zero(t, pool.wants, "the publisher no longer asks for a slot")
 				(&slot{slots: pool}).Release(true)
 				time.Sleep(time.Hour)
 				synctest.Wait()
@@ -416,7 +416,7 @@ func TestATrialWhoseTimeIsUpSaysNothingAndUsesNoAttempt(t *testing.T) {
 		pool.wake = p.Wake
 		add(t, p, 20)
 		require.NoError(t, p.Flush(t.Context()))
-		assert.Equal(t, []time.Duration{0, 2 * time.Second, 4 * time.Second, 6 * time.Second, 8 * time.Second}, s.times[:5], "one at a time, and at once")
+		assert.Equal(t, []time.Duration{0, 2 * time.Second, 4 * time.Second, 6 * time.Second, 8 * time.Second}, s.times[:5], "the gate's probes are sent one at a time without a pause")
 		assert.Equal(t, []int{1, 1, 1, 1, 1}, s.sizes[:5])
 		assert.Equal(t, 20, e.completed)
 		assert.Equal(t, 1, e.attempts)

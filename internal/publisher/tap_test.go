@@ -52,7 +52,7 @@ func TestWhatTheTapDoesNotConfirmIsSentAgain(t *testing.T) {
 	for name, answer := range map[string]struct {
 		again bool
 		err   error
-	}{"because the actions must be sent": {again: true}, "because nobody knows": {err: errUnreadable}} {
+	}{"because the actions must be sent": {again: true}, "because their state is unknown": {err: errUnreadable}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &service{answer: func(b *Batch[int]) Reply[int] {
@@ -81,7 +81,7 @@ func TestWhatTheTapDoesNotConfirmIsSentAgain(t *testing.T) {
 				assert.Equal(t, [][]string{{"k0", "k1", "k2"}, {"k1", "k2"}, {"k1", "k2"}, {"k1", "k2"}}, before)
 				assert.Equal(t, slices.Repeat([][]string{{"k1", "k2"}}, 4), confirmed)
 				assert.Equal(t, 2, e.completed)
-				assert.Equal(t, 1, e.attempts, "of which MaxAttempts allows two")
+				assert.Equal(t, 1, e.attempts, "MaxAttempts allows two attempts")
 			})
 		})
 	}

@@ -23,8 +23,8 @@ type encoder struct {
 }
 
 // mayEncode reports whether one more call of a class may encode its items. It assumes that these are as large as
-// recently accepted ones or, before the first, that each fills the buffer. What less urgent calls hold while waiting
-// for room does not count.
+// recently accepted ones or, before the first, that each fills the buffer. Actions of less urgent calls that wait for
+// room do not count.
 func (a *admission[V]) mayEncode(class uint8) bool {
 	few := a.encoding < encodeAtOnce
 	switch {
@@ -115,7 +115,7 @@ func (a *admission[V]) endTurn() {
 	a.nextTurns()
 }
 
-// nextTurns wakes the calls that may encode now, in the order of arrival, of several classes by turns. The lock is
+// nextTurns wakes the calls that may encode now, in the order of arrival, alternating between classes. The lock is
 // held.
 func (a *admission[V]) nextTurns() {
 	if len(a.encoders) == 0 { // the usual case

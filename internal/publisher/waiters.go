@@ -71,7 +71,7 @@ func (a *admission[V]) leave(call *waiter[V], err error, autoFlush bool) {
 	a.rejected = autoFlush && errors.Is(err, ErrFull) // by a hook
 }
 
-// admit gives room to the waiters, in the order of arrival, of several classes by turns.
+// admit gives room to the waiters, in the order of arrival, alternating between classes.
 func (a *admission[V]) admit() {
 	a.rejected, a.rejectedOutside = false, false
 	if len(a.waiters) > 0 {
