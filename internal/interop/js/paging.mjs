@@ -27,7 +27,7 @@ export async function pages({ searchClient }) {
     );
   });
 
-  await scenario("go on from a continuation token", async () => {
+  await scenario("continue from a continuation token", async () => {
     const { results } = await client.search("*", options);
     const { value: first } = await results.byPage().next();
     assert.ok(first.continuationToken);

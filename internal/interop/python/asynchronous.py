@@ -115,7 +115,7 @@ async def _sender(service: Service, indexes: SearchIndexClient, client: SearchCl
             check.assertEqual(sent, ["n0", "n1"])
         check.assertEqual(await client.get_document_count(), 119)
 
-    with scenario("asynchronously send documents through the buffered sender to a sick service"):
+    with scenario("asynchronously send documents through the buffered sender to a failing service"):
         await indexes.create_index(index("sick-too"))
         keys = [document["id"] for document in large_documents()]
         async with opened("sick-too", auto_flush=False, **AGAIN) as sender:
@@ -135,7 +135,7 @@ async def _pages(service: Service, hotels: SearchClient) -> None:
             check.assertEqual((await found.get_count(), await found.get_coverage()), (120, 100))
             check.assertEqual([document["number"] async for document in found], EVERYTHING)
 
-        with scenario("asynchronously go on from a continuation token"):
+        with scenario("asynchronously continue from a continuation token"):
             first = (await client.search("*", **options)).by_page()
             read = [document["number"] async for document in await anext(first)]
             check.assertEqual(len(read), 50)

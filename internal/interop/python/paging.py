@@ -27,7 +27,7 @@ def pages(service: Service) -> None:
         (page,) = client.search("*", top=70, **options).by_page()
         check.assertEqual(len(list(page)), 70, "what is asked for is on one page, up to 1000")
 
-    with scenario("go on from a continuation token"):
+    with scenario("continue from a continuation token"):
         first = client.search("*", **options).by_page()
         read = [document["number"] for document in next(first)]
         check.assertTrue(first.continuation_token)

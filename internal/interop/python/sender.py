@@ -114,8 +114,8 @@ def sick(service: Service) -> None:
     if not service.quirks.cannot_halve:
         _narrow(service, documents, keys)
 
-    with scenario("send documents through the buffered sender to a sick service"):
-        # 503 twice for all, then 503 once for each, and for ever for one.
+    with scenario("send documents through the buffered sender to a failing service"):
+        # 503 twice for all, then 503 once for each, and forever for one.
         service.indexes.create_index(index("sick"))
         reported = Reported(service.quirks)
         with SearchIndexingBufferedSender(

@@ -71,7 +71,7 @@ final class Buffered {
 
     /** Needs faults.json, which refuses requests and documents in all the ways that a sender knows. */
     void sick() throws InterruptedException {
-        Scenario.run("send documents through the buffered sender to a sick service", () -> {
+        Scenario.run("send documents through the buffered sender to a failing service", () -> {
             indexes.createIndex(NumberDocument.index("sick"));
             var reported = new Reported();
             var sender = reported.sender(service.client("sick"))
@@ -92,7 +92,7 @@ final class Buffered {
             Check.equal(reported.added.subList(0, 8), reported.sent.subList(112, 120));
         });
 
-        Scenario.run("try again when a sick service has refused", () -> {
+        Scenario.run("try again when a failing service has refused", () -> {
             var count = Check.throwing(HttpResponseException.class, () -> service.documents("sick").getDocumentCount());
             Check.equal(503, count.getResponse().getStatusCode());
             var patient = service.client("sick").retryOptions(Service.retries(1)).buildClient();

@@ -45,7 +45,7 @@ final class BufferedAsync {
             indexes.deleteIndex("buffered").block();
         });
 
-        Scenario.run("send documents through the asynchronous buffered sender to a sick service", () -> {
+        Scenario.run("send documents through the asynchronous buffered sender to a failing service", () -> {
             indexes.createIndex(NumberDocument.index("sick-async")).block();
             var reported = new Reported();
             var sender = reported.sender(service.client("sick-async"))

@@ -34,7 +34,7 @@ final class Paging {
             Check.equal(null, pages.get(2).getContinuationToken());
         });
 
-        Scenario.run("go on from a continuation token", () -> {
+        Scenario.run("continue from a continuation token", () -> {
             var first = search().iterableByPage().iterator().next();
             Check.holds(first.getContinuationToken() != null, "there are more pages");
             var rest = search().streamByPage(first.getContinuationToken()).flatMap(page -> page.getValue().stream());

@@ -13,7 +13,7 @@ final class Scenario {
         void run() throws Exception;
     }
 
-    /** How long one may take. The SDK's senders try for ever to send what is refused as a whole. */
+    /** How long one may take. The SDK's senders try forever to send what is refused as a whole. */
     private static final long LIMIT_SECONDS = 30;
 
     private static boolean failed;
