@@ -8,7 +8,7 @@ type Capability uint8
 const (
 	_ Capability = iota // 0: all versions have it
 
-	// Of indexes and their definitions.
+	// Indexes and their definitions.
 
 	// EncryptionKeys encrypt indexes and synonym maps with customer-managed keys.
 	EncryptionKeys
@@ -53,19 +53,19 @@ const (
 	// AnalyzeNormalizer analyzes a text with a normalizer.
 	AnalyzeNormalizer
 
-	// Of indexers and skillsets.
+	// Indexers and skillsets.
 
 	// ResetSkills runs single skills again.
 	ResetSkills
 
-	// Of knowledge sources and bases.
+	// Knowledge sources and bases.
 
 	// KnowledgeFiles are files that clients upload to a knowledge source.
 	KnowledgeFiles
 	// RetrieveStream returns the answer of a knowledge base as a stream of events.
 	RetrieveStream
 
-	// Of indexers, data sources and skillsets.
+	// Indexers, data sources and skillsets.
 
 	// RetiredMembers are members of indexers and skills that the service has retired, and the first entity and sentiment
 	// skills.

@@ -230,7 +230,7 @@ var Rules = []Rule{
 	// Data below all other packages. Client and emulator share no other code except the next package. Its rows are
 	// tested against the specifications, not against client or emulator.
 	{Folder: "internal/apiversion", Not: []string{http, sql}},
-	// What the service refuses: the client checks it before sending; recordings check the emulator.
+	// Rules that the service enforces: the client checks them before sending; recordings check the emulator.
 	{Folder: "internal/refusal", Not: []string{http, sql}},
 	// Contents of the specifications, for tests. compact generates them from files that are not in this repository.
 	// Its tests compare the names of secrets.

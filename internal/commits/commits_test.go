@@ -68,7 +68,7 @@ func TestOnlyCommitsSinceTheBaseAndTheCheckCount(t *testing.T) {
 	commit(t, "Before the rule")
 	broken, err := check("")
 	require.NoError(t, err)
-	assert.Zero(t, broken, "there is no check yet")
+	assert.Zero(t, broken, "no check exists yet")
 
 	require.NoError(t, os.MkdirAll(filepath.Dir(self), 0o700))
 	require.NoError(t, os.WriteFile(self, []byte("package main\n"), 0o600))

@@ -14,7 +14,7 @@ import (
 
 func TestFilesAreNobodyElsesBusiness(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("it has other rights")
+		t.Skip("files on this system have other rights")
 	}
 	path := filepath.Join(t.TempDir(), "new", "queue")
 	d, err := Open(path)
@@ -59,7 +59,7 @@ func TestAnAreaIsZerosUntilItIsWritten(t *testing.T) {
 // The next directory of the same path may be that of another owner.
 func TestTheOwnerOfADirectoryStaysInIt(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("it does not remove a directory that is open")
+		t.Skip("this system does not remove an open directory")
 	}
 	for name, take := range map[string]func(path, other string) error{
 		"renamed": os.Rename,
@@ -102,7 +102,7 @@ func TestTheOwnerOfADirectoryStaysInIt(t *testing.T) {
 
 func TestAnOwnerFollowsToANewDirectoryOnlyIfNobodyElseHasIt(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("it does not remove a directory that is open")
+		t.Skip("this system does not remove an open directory")
 	}
 	path := filepath.Join(t.TempDir(), "folder")
 	taken := errors.New("taken")
@@ -120,7 +120,7 @@ func TestAnOwnerFollowsToANewDirectoryOnlyIfNobodyElseHasIt(t *testing.T) {
 	require.NoError(t, Append(d, "a", nil))
 	require.FileExists(t, filepath.Join(path, "a"))
 	_, _, err = LockFolder(path, "lock")
-	require.ErrorAs(t, err, new(*LockedError), "it is locked again")
+	require.ErrorAs(t, err, new(*LockedError), "the folder is locked again")
 	require.NoError(t, release())
 	_, other, err = LockFolder(path, "lock")
 	require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestAnOwnerFollowsToANewDirectoryOnlyIfNobodyElseHasIt(t *testing.T) {
 // Somebody, or a cleaner of temporary files, removes it while it is open.
 func TestWhatIsWrittenIntoARemovedFileIsNotDurable(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("it does not remove a file that is open")
+		t.Skip("this system does not remove an open file")
 	}
 	path := filepath.Join(t.TempDir(), "folder")
 	d, err := Open(path)

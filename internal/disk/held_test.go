@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The first that finds the directory removed locks the new one. The others use it, and do not meet that lock.
+// The first that finds the directory removed locks the new one. The others use it, and do not wait for that lock.
 func TestCreatorsAtOnceFollowADirectoryThatWasMadeAgain(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("it does not remove a directory that is open")
+		t.Skip("this system does not remove an open directory")
 	}
 	const creators = 4
 	path := filepath.Join(t.TempDir(), "dir")

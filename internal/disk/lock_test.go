@@ -35,7 +35,7 @@ func TestALockByOwnerSaysWhoHasIt(t *testing.T) {
 	var locked *LockedError
 	require.ErrorAs(t, err, &locked)
 	require.ErrorContains(t, err, fmt.Sprintf("process %d on", os.Getpid()))
-	require.ErrorContains(t, err, path, "what to remove")
+	require.ErrorContains(t, err, path, "the error names the file to remove")
 	require.NoError(t, release())
 	release, err = lockByOwner(path)
 	require.NoError(t, err)

@@ -80,7 +80,7 @@ func (m *model) settle() {
 	roomy := (now.BufferedActions == 0 || now.BufferedActions >= now.FloorActions*(m.indexes+1)) && enough(now.BufferedBytes, now.FloorBytes)
 	// The failing index may be the one that probes the service, again and again.
 	if m.chronic && m.indexes >= 3 && roomy && m.fleet.Breaker().Status().Counts.Opened == 0 {
-		m.hold("sick for ever")
+		m.hold("fails forever")
 		m.await("with one failing index", 1)
 	}
 	m.service.set(indexName(0), sound)

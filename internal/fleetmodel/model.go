@@ -58,7 +58,7 @@ func Run(t *testing.T, intn func(n int) int) (held []string, err error) {
 func Holds() []string {
 	return []string{
 		"close in the middle", "completed", "drop", "flush of keys", "limit of one", "outage of one index", "outage of the service",
-		"purged by a sender", "purged by the fleet", "refused", "sick for ever", "unsent", "waited for room",
+		"purged by a sender", "purged by the fleet", "refused", "fails forever", "unsent", "waited for room",
 	}
 }
 

@@ -221,7 +221,7 @@ func TestACrashAnywhereLeavesWhatWasDurableOrUnderWay(t *testing.T) {
 				if len(acknowledged) > 0 {
 					require.Nil(t, damage, name)
 				}
-				require.True(t, slices.Equal(got, acknowledged) || slices.Equal(got, underWay), "%s: %q is neither %q nor %q", name, got, acknowledged, underWay)
+				require.True(t, slices.Equal(got, acknowledged) || slices.Equal(got, underWay), "%s: the content is %q, want %q or %q", name, got, acknowledged, underWay)
 			}
 			require.Less(t, at, 100, "the script never ends")
 		}
@@ -242,7 +242,7 @@ func TestAFileWithAnErrorIsGivenUp(t *testing.T) {
 		}
 		require.ErrorIs(t, file.Append(frameOf("b")), disktest.ErrDisk)
 		require.False(t, file.IsOpen())
-		require.Equal(t, uint32(1), file.Number(), "the last that is durable")
+		require.Equal(t, uint32(1), file.Number(), "the last durable segment")
 	}
 }
 

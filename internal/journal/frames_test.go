@@ -35,7 +35,7 @@ func TestRecordsAreInFramesThatAreFullOrSealed(t *testing.T) {
 	require.Equal(t, "n", string(frames.Sealed[0][HeaderSize:]))
 	frames.Add(frameOf("read"))
 	require.Equal(t, int64(5), frames.Size)
-	require.Equal(t, "abcdefghijklm", string(shared[0][HeaderSize:]), "which a reader has still")
+	require.Equal(t, "abcdefghijklm", string(shared[0][HeaderSize:]), "a reader still uses these bytes")
 }
 
 func TestAKeyIsTextOfALengthThatTheServiceTakes(t *testing.T) {
@@ -91,11 +91,11 @@ func TestTheEndOfALoopIsTriedTwiceAndClosesAll(t *testing.T) {
 			want := []string{"last", "last", "file", "folder"}[1-min(failures, 1):]
 			require.Equal(t, want, calls)
 			if failures == 2 {
-				require.ErrorIs(t, err, disktest.ErrDisk, "the first error")
+				require.ErrorIs(t, err, disktest.ErrDisk, "Append returns the first error")
 			} else {
 				require.EqualError(t, err, "file")
 			}
-			require.NoError(t, l.Await(context.Background(), func() bool { return false }), "it has ended")
+			require.NoError(t, l.Await(context.Background(), func() bool { return false }), "the log has ended")
 		})
 	}
 }

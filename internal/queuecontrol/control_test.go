@@ -129,7 +129,7 @@ func TestTheSocketOfADeadOwnerIsReplaced(t *testing.T) {
 	require.NoError(t, err)
 	dead.SetUnlinkOnClose(false)
 	require.NoError(t, dead.Close())
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, makingName, "half"), 0o700), "it was killed while it made another")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, makingName, "half"), 0o700), "a process was killed while it made another directory")
 	c := &Client{Dir: dir}
 	require.ErrorIs(t, c.Resume(t.Context()), ErrAbsent)
 	stop := serve(t, dir, o)

@@ -146,15 +146,15 @@ func TestRunRepeatsTransientErrorsAndReportsWhatMayHaveBeenApplied(t *testing.T)
 		unsure  bool
 		reloads int
 	}{
-		"an answer":                               {nil, nil, false, 0},
-		"the answer nil":                          {[]error{redis.Nil}, nil, false, 0},
-		"a moved slot, then an answer":            {[]error{moved, moved}, nil, false, 2},
-		"a lost answer, then an answer":           {[]error{io.EOF}, nil, true, 1},
-		"a refusal that stays":                    {[]error{broken}, broken, false, 0},
-		"a lost answer, then a refusal":           {[]error{io.EOF, broken}, broken, true, 1},
-		"an error that is neither of these":       {[]error{redis.ErrClosed}, redis.ErrClosed, true, 0},
-		"a moved slot, then a closed client":      {[]error{moved, redis.ErrClosed}, redis.ErrClosed, true, 1},
-		"a moved slot for longer than is patient": {[]error{moved, moved, moved, moved, moved, moved, moved, moved, moved, moved}, moved, false, 0},
+		"an answer":                          {nil, nil, false, 0},
+		"the answer nil":                     {[]error{redis.Nil}, nil, false, 0},
+		"a moved slot, then an answer":       {[]error{moved, moved}, nil, false, 2},
+		"a lost answer, then an answer":      {[]error{io.EOF}, nil, true, 1},
+		"a refusal that stays":               {[]error{broken}, broken, false, 0},
+		"a lost answer, then a refusal":      {[]error{io.EOF, broken}, broken, true, 1},
+		"an error that is neither of these":  {[]error{redis.ErrClosed}, redis.ErrClosed, true, 0},
+		"a moved slot, then a closed client": {[]error{moved, redis.ErrClosed}, redis.ErrClosed, true, 1},
+		"a slot that moves for too long":     {[]error{moved, moved, moved, moved, moved, moved, moved, moved, moved, moved}, moved, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &scripted{errs: row.errs}

@@ -22,7 +22,7 @@ func TestARequestEndsAMarginBeforeItsLease(t *testing.T) {
 		l := lasting(20 * time.Second)
 		require.Equal(t, 15*time.Second, terms.Until(l, time.Now()))
 		time.Sleep(14 * time.Second)
-		require.True(t, terms.Lasts(l, time.Now()), "for a second, which is the shortest")
+		require.True(t, terms.Lasts(l, time.Now()), "the lease lasts for the shortest duration, a second")
 		time.Sleep(time.Nanosecond)
 		require.False(t, terms.Lasts(l, time.Now()))
 		end := time.Now().Add(20 * time.Second)
@@ -81,7 +81,7 @@ func TestWhatFailsIsTriedAgainLaterEachTime(t *testing.T) {
 	for range 1000 {
 		r.Failed(now, time.Hour)
 	}
-	require.True(t, r.At.After(now), "it does not overflow")
+	require.True(t, r.At.After(now), "the addition does not overflow")
 }
 
 // The Loader fails for one key, and is called with fewer keys until the key is alone.
@@ -120,14 +120,14 @@ func TestALoaderIsAskedForAsManyKeysAsThereIsRoomFor(t *testing.T) {
 	require.Equal(t, MaxLoad, l.Most(1<<20), "how large documents are is not known")
 	l.Loaded(10, 10<<10)
 	require.Equal(t, 100, l.Most(100<<10))
-	require.Equal(t, 1, l.Most(10), "one at least")
+	require.Equal(t, 1, l.Most(10), "at least one")
 	l.Loaded(100, 100<<9)
 	require.Equal(t, 200, l.Most(100<<10), "the documents are smaller now")
 }
 
 func TestALoaderAnswersForKeysItWasAskedForEachOnce(t *testing.T) {
 	require.NoError(t, Answered([]string{"a", "b", "c"}, []string{"c", "a"}))
-	require.NoError(t, Answered([]string{"a", "a"}, []string{"a"}), "keys of which Table.Key makes one")
+	require.NoError(t, Answered([]string{"a", "a"}, []string{"a"}), "keys that Table.Key makes equal")
 	require.ErrorContains(t, Answered([]string{"a"}, []string{"a", "b"}), `"b", which was not requested`)
 	require.ErrorContains(t, Answered([]string{"a", "b"}, []string{"a", "b", "a"}), `two actions for key "a"`)
 }

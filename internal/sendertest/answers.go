@@ -182,6 +182,6 @@ var FaultScripts = map[string][]searchtest.Fault{
 	"replies are malformed":            {{Every: 3, Body: searchtest.BodyMalformed}},
 	"replies are cut off":              {{Every: 3, Body: searchtest.BodyTruncated}},
 	"results are missing":              {{Every: 2, Results: searchtest.ResultsMissing}},
-	"results name nobody":              {{Results: searchtest.ResultsUnknownKey}},
+	"results name unknown keys":        {{Results: searchtest.ResultsUnknownKey}},
 	"replies come late":                {{Every: 4, ReplyDelay: searchtest.Duration(2 * time.Minute)}},
 }

@@ -182,7 +182,7 @@ func (s *schedule) failed(e *events.ActionFailed[modelDoc]) {
 // alike, and only one of several folded ones has a dead letter.
 func (s *schedule) deadLetterIsKnown(tag any) bool { return tag != nil || s.options.Folding == nil }
 
-// checkDeadLetter checks the dead letter of an action. Of folded actions only the first has one.
+// checkDeadLetter checks the dead letter of an action. Only the first of several folded actions has one.
 func (s *schedule) checkDeadLetter(r *record, e *events.ActionFailed[modelDoc]) {
 	if e.Unsent && e.Superseded { // the newer one has the dead letter, or was applied
 		return
@@ -324,7 +324,7 @@ func (s *schedule) misbehave(ctx context.Context) {
 }
 
 func (s *schedule) addInHook(ctx context.Context, how string) {
-	const most = 30 // otherwise it could continue for ever
+	const most = 30 // otherwise it could continue forever
 	s.mu.Lock()
 	r := &record{id: len(s.records), caller: -1, key: fmt.Sprintf("h-%d", s.rnd.IntN(3)), added: 1}
 	a, b := "hook", int64(r.id)

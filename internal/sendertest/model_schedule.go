@@ -86,7 +86,7 @@ func newSchedule(intn func(int) int) *schedule {
 			kind = faultKinds[intn(len(faultKinds))]
 		}
 		if o.RequestTimeout < 0 && kind == "hang" {
-			kind = "" // would hang for ever, as configured
+			kind = "" // would hang forever, as configured
 		}
 		s.faults = append(s.faults, kind)
 	}

@@ -20,7 +20,7 @@ func TestForWaitsUntilItsTimeOrTheEndOfTheContext(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(bored) })
 		require.ErrorIs(t, For(ctx, time.Minute), bored)
-		require.ErrorIs(t, For(ctx, 0), bored, "it has ended")
+		require.ErrorIs(t, For(ctx, 0), bored, "the context has ended")
 		require.Equal(t, time.Minute+time.Second, time.Since(began))
 	})
 }

@@ -139,7 +139,7 @@ func TestWhatNoRoundHeldWasNotTested(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Contains(t, out, "held: a blue moon")
 	_, code = run(t, "blind", "-rounds", fmt.Sprint(blindFrom-1))
-	assert.Zero(t, code, "so few prove nothing")
+	assert.Zero(t, code, "too few rounds prove nothing")
 }
 
 func TestCommandsRunAtTheRootOfTheModule(t *testing.T) {

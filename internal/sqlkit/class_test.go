@@ -55,15 +55,15 @@ func TestWhatTheDatabaseHasUndoneIsTriedAgainForATime(t *testing.T) {
 		lasts  time.Duration
 		passes int // succeeds after this many errors, 0: never
 	}{
-		"works":                         {nil, nil, 1, 0, 1},
-		"is undone once":                {stated("40001"), nil, 2, 5 * time.Millisecond, 2},
-		"is undone each time":           {stated("40P01"), nil, 10, 225 * time.Millisecond, 0},
-		"is there by another":           {stated("42P07"), []Class{Duplicate}, 2, 5 * time.Millisecond, 2},
-		"is there, and nobody asks":     {stated("42P07"), nil, 1, 0, 0},
-		"finds the file locked":         {coded(5), nil, 102, 101 * busyRests, 0},
-		"finds the file locked a while": {errors.New("database is locked"), nil, 21, time.Second, 21},
-		"is not known to have ended":    {errors.New("driver: bad connection"), nil, 1, 0, 0},
-		"is refused a lock":             {stated("55P03"), nil, 1, 0, 0},
+		"works":               {nil, nil, 1, 0, 1},
+		"is undone once":      {stated("40001"), nil, 2, 5 * time.Millisecond, 2},
+		"is undone each time": {stated("40P01"), nil, 10, 225 * time.Millisecond, 0},
+		"is there by another": {stated("42P07"), []Class{Duplicate}, 2, 5 * time.Millisecond, 2},
+		"exists, and the caller does not accept that": {stated("42P07"), nil, 1, 0, 0},
+		"finds the file locked":                       {coded(5), nil, 102, 101 * busyRests, 0},
+		"finds the file locked a while":               {errors.New("database is locked"), nil, 21, time.Second, 21},
+		"is not known to have ended":                  {errors.New("driver: bad connection"), nil, 1, 0, 0},
+		"is refused a lock":                           {stated("55P03"), nil, 1, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

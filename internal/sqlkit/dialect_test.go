@@ -32,7 +32,7 @@ var databases = map[string]func(t *testing.T) (driver, url string){
 var lacks = map[string]map[string]string{
 	"postgresql": {"MissingHint": "tables of a server do not go away"},
 	"sqlite": {
-		"Dollar": "arguments stay as they are", "Alone": "Begin locks the file", "Server": "a writer locks the file", "Schemas": "a file has none",
+		"Dollar": "arguments stay as they are", "Alone": "Begin locks the file", "Server": "a writer locks the file", "Schemas": "a file has no schemas",
 	},
 }
 

@@ -20,7 +20,7 @@ func Eventually(t testing.TB, holds func() bool, what ...any) {
 	for began := time.Now(); !holds(); time.Sleep(min(max(lookEvery, time.Since(began)/10), lookRarely)) {
 		if time.Since(began) > patience {
 			if len(what) == 0 {
-				what = []any{"it does not hold"}
+				what = []any{"the condition is not met"}
 			}
 			t.Fatalf("after %v: %s", patience, fmt.Sprintf(fmt.Sprint(what[0]), what[1:]...))
 		}

@@ -107,8 +107,8 @@ func main() {
 	}
 }
 
-// old reports whether a file is from a generator with other type names. Of its types only those with the same name or
-// discriminator are used.
+// old reports whether a file is from a generator with other type names. It uses only those of its types that have the
+// same name or discriminator.
 func (f *file) old() bool { return strings.HasPrefix(f.Source.Version, "11.") }
 
 func write(files []file) []byte {

@@ -242,7 +242,7 @@ func TestServersDieWithTheirParent(t *testing.T) {
 	}
 	testkit.Eventually(t, func() bool {
 		return !slices.ContainsFunc(pids, alive)
-	}, "of %v some are left", pids)
+	}, "processes of %v are left", pids)
 	require.NoFileExists(t, f[3]+"/data/postmaster.pid", "the process has not cleaned up")
 }
 
