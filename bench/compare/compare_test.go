@@ -42,7 +42,7 @@ func TestCompareMeasuresInProcessesOfTheirOwn(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
 	last := lines[len(lines)-1]
 	assert.Regexp(t, lastLineForm, last)
-	assert.NotContains(t, last, "=-", "everything was measured")
+	assert.NotContains(t, last, "=-", "no value is missing")
 	assert.True(t, strings.HasSuffix(last, " lost=0"), last)
 	assert.Contains(t, stdout.String(), "JavaScript is not compared: ")
 	assert.Contains(t, stdout.String(), "Shape default: 3000 documents of ")

@@ -35,7 +35,7 @@ func TestRowsAreMediansAndLossesAreSums(t *testing.T) {
 	assert.InDelta(t, 4, *r.Allocs, 1e-9)
 	assert.InDelta(t, 8, *r.Bytes, 1e-9)
 	assert.EqualValues(t, 11, r.Lost)
-	assert.Nil(t, newRow("JavaScript, 1 producer", measured(1, 1, -1, 1000)).Allocs, "nobody counts them")
+	assert.Nil(t, newRow("JavaScript, 1 producer", measured(1, 1, -1, 1000)).Allocs, "allocations are not counted")
 }
 
 func TestLastLineComparesTheFastest(t *testing.T) {

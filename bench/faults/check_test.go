@@ -69,7 +69,7 @@ var planted = map[string]struct {
 		}
 		return false
 	}, "the reported outcomes allow only"},
-	"a field that a merge left alone is gone": {func(s *story) bool {
+	"a field that a merge must keep is missing": {func(s *story) bool {
 		for key, st := range s.testimony.Index {
 			if st.Body != 0 {
 				st.Body = 0
@@ -171,14 +171,14 @@ var planted = map[string]struct {
 		s.testimony.Requests = append(s.testimony.Requests, received{ID: "r", Carried: []carried{{Key: s.plan.key(0), Action: models.ActionTypeDelete}}})
 		return true
 	}, "which the sender did not report"},
-	"an action that travels as another type": {func(s *story) bool {
+	"an action that is sent with another type": {func(s *story) bool {
 		rev, ok := s.find(func(rev int64, a *account) bool { return a.sent > 0 && len(s.arrivals(rev)) > 0 })
 		if ok {
 			s.arrivals(rev)[0].Action = "mergeOrUploads"
 		}
 		return ok
 	}, "which the sender did not report"},
-	"an action that travels without a field": {func(s *story) bool {
+	"an action that is sent without one of its fields": {func(s *story) bool {
 		rev, ok := s.find(func(rev int64, a *account) bool { return s.plan.actions[rev-1].sets != 0 && len(s.arrivals(rev)) > 0 })
 		if ok {
 			s.arrivals(rev)[0].Sets = 0

@@ -50,7 +50,7 @@ func TestABadRowFailsTheCommand(t *testing.T) {
 	}
 }
 
-// Drained is the settlement of everything accepted before the end of the fault, not of everything.
+// Drained means that everything accepted before the end of the fault is settled, not everything accepted.
 func TestDrainedIsAboutWhatWasAcceptedBefore(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	w := &watch{seen: []progress{{at(0), 5, 0}, {at(1), 10, 2}, {at(2), 20, 5}, {at(3), 30, 10}, {at(4), 40, 22}, {at(5), 40, 40}}}

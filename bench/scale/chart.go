@@ -27,7 +27,7 @@ var (
 	pale   = color.Gray{Y: 215}
 )
 
-var errNoChart = errors.New("nothing was measured that a chart shows")
+var errNoChart = errors.New("no measurement fits a chart")
 
 // draw writes the chart with a panel for each quantity.
 func (r *report) draw(file string) error {

@@ -12,7 +12,7 @@ import (
 // TestSamplesAreTakenAtEqualNumbersOfDocuments checks that samples are taken at each twentieth, and not earlier.
 func TestSamplesAreTakenAtEqualNumbersOfDocuments(t *testing.T) {
 	if measure.RSS() == 0 {
-		t.Skip("nobody measures")
+		t.Skip("memory is not measured on this system")
 	}
 	s := newSampler(1000)
 	taken := func() (n int) {
@@ -23,7 +23,7 @@ func TestSamplesAreTakenAtEqualNumbersOfDocuments(t *testing.T) {
 		}
 		return n
 	}
-	assert.Equal(t, 1, taken(), "before the first document")
+	assert.Equal(t, 1, taken(), "one sample is taken before the first document")
 	s.add(49)
 	assert.Equal(t, 1, taken())
 	s.add(1)

@@ -129,7 +129,7 @@ func TestAsManyRequestsAreInFlightAsTheStepSays(t *testing.T) {
 		}
 	}))
 	defer up.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // ends only a failing test
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // ends the test if it fails
 	defer cancel()
 	_, err = (task{Documents: 6000, Producers: 1, InFlight: 3, Endpoint: up.URL}).send(ctx)
 	require.NoError(t, err)

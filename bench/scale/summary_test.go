@@ -22,16 +22,16 @@ func TestFlatnessIsTheDearestRowByTheCheapest(t *testing.T) {
 	assert.InDelta(t, 1.5, flatness(rows(5, 4, 6)), 1e-9)
 	assert.InDelta(t, 1.5, flatness(rows(6, 4)), 1e-9, "cheaper with more documents is not flat either")
 	assert.InDelta(t, 1, flatness(rows(5, 5)), 1e-9)
-	assert.True(t, math.IsNaN(flatness(rows(5))), "one row shows nothing")
+	assert.True(t, math.IsNaN(flatness(rows(5))), "one row does not show a trend")
 	assert.True(t, math.IsNaN(flatness(nil)))
-	assert.True(t, math.IsNaN(flatness(rows(0, 0))), "nobody measures")
+	assert.True(t, math.IsNaN(flatness(rows(0, 0))), "nothing was measured")
 }
 
 func TestGrowthIsFromTheFewestDocumentsToTheMost(t *testing.T) {
 	assert.InDelta(t, 7, rssGrowth([]*row{{end: 20e6}, {end: 99e6}, {end: 27e6}}), 1e-9)
 	assert.InDelta(t, -3, rssGrowth([]*row{{end: 20e6}, {end: 17e6}}), 1e-9)
 	assert.True(t, math.IsNaN(rssGrowth([]*row{{end: 20e6}})))
-	assert.True(t, math.IsNaN(rssGrowth([]*row{{}, {}})), "nobody measures")
+	assert.True(t, math.IsNaN(rssGrowth([]*row{{}, {}})), "nothing was measured")
 }
 
 // TestLastLine checks that each figure is of the right rows, and that the worse of the two tables with growing

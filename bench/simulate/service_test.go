@@ -45,7 +45,7 @@ func TestTheServiceQueuesThenRefusesAPartThenTheWhole(t *testing.T) {
 		assert.Equal(t, http.StatusMultiStatus, result.StatusCode)
 		assert.True(t, result.Results[49].Succeeded)
 		assert.Equal(t, http.StatusServiceUnavailable, result.Results[50].StatusCode)
-		assert.Equal(t, 2*time.Second+25*time.Millisecond+quickest, time.Since(began), "two and a half documents' worth for refusing fifty")
+		assert.Equal(t, 2*time.Second+25*time.Millisecond+quickest, time.Since(began), "refusing fifty documents takes the time of two and a half")
 
 		s.busyUntil = time.Now().Add(longestQueue)
 		_, err = s.answer(t.Context(), l, bodyOf(l.next(1)))

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// small returns the hour in two minutes. Everything but the breakers and the service is thirty times as fast, so the
-// bounds are wide.
+// small returns a simulated hour that takes two minutes. Everything but the breakers and the service is thirty times
+// as fast, so the bounds are wide.
 func small(t *testing.T) *plan {
 	t.Helper()
 	p := &plan{
@@ -39,7 +39,7 @@ func TestFiftyProcessesLoseNothingAndShareTheService(t *testing.T) {
 
 		assert.Zero(t, o.lost())
 		assert.Empty(t, o.wrong)
-		assert.Positive(t, o.held, "of the killed processes")
+		assert.Positive(t, o.held, "keys of the killed processes were held")
 		assert.Less(t, o.settledAfter, time.Minute)
 		for _, i := range []int{overloaded, halved, restored} {
 			assert.Greater(t, o.goodput(i), 0.75, o.plan.phases[i].name)

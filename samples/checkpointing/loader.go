@@ -25,7 +25,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// What a crash (kill -9 or a power cut) leaves behind, at each step of a line.
+// The state after a crash (kill -9 or a power cut) at each step of a line.
 //
 //	a line is sent                   nothing is written: the next run sends it again
 //	the service has it               the same; repeating an upload is harmless

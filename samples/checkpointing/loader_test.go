@@ -173,7 +173,7 @@ func rejecting(status int, message string) *searchtest.Server {
 
 func TestRejectedLineIsSetAsideAndPassed(t *testing.T) {
 	for name, srv := range map[string]*searchtest.Server{
-		"by itself": failing(http.StatusBadRequest),
+		"the document alone": failing(http.StatusBadRequest),
 		"for a value of the wrong type": rejecting(http.StatusBadRequest,
 			"The request is invalid. Details: actions : 2: Cannot convert the literal 'x' to the expected type 'Edm.Int64'."),
 		"for a field that the index lacks": rejecting(http.StatusBadRequest,

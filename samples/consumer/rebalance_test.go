@@ -154,7 +154,7 @@ func TestNoPartitionIsTakenAwayBetweenPollAndAllowRebalance(t *testing.T) {
 		revoked := 0
 		a := NewClient(g, ClientOptions{OnPartitionsRevoked: func(_ context.Context, c *Client, ids []int32) {
 			revoked += len(ids)
-			assert.NoError(t, c.CommitOffsetsSync(t.Context(), map[int32]int64{ids[0]: 0}), "it can still be committed")
+			assert.NoError(t, c.CommitOffsetsSync(t.Context(), map[int32]int64{ids[0]: 0}), "the offset can still be committed")
 		}})
 		g.Produce("k", nil)
 		records, err := a.PollRecords(t.Context(), 10)

@@ -54,7 +54,7 @@ func TestNothingIsLostWhenProcessesThatShareAServerAreKilled(t *testing.T) {
 	needsSignals(t)
 	server := servers.NewRedis(t, "--appendonly", "yes")
 	assert.Regexp(t, disturbed, run(t, "-kill", "-for", "4s", "-redis", server.URL()))
-	assert.Equal(t, "0", strings.TrimSpace(server.CLI(t, "DBSIZE")), "it leaves no queue behind")
+	assert.Equal(t, "0", strings.TrimSpace(server.CLI(t, "DBSIZE")), "the sample leaves no queue behind")
 }
 
 func needsSignals(t *testing.T) {

@@ -91,6 +91,6 @@ func TestCallersGetTrueAnswersThroughAnOutage(t *testing.T) {
 func TestIndexThatIsThereStaysAsItIs(t *testing.T) {
 	stagetest.LeavesIndexAlone(t, func(flags ...string) {
 		o := stagetest.Run(t.Context(), t, program, append(flags, "-addr", "256.0.0.1:x")...)
-		assert.Contains(t, o.Err, "listen tcp", "it has opened the index")
+		assert.Contains(t, o.Err, "listen tcp", "the sample has opened the index")
 	})
 }

@@ -174,7 +174,7 @@ func TestDashboardCanBeImported(t *testing.T) {
 		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
 			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
 				assert.Less(t, x, 24, p.Title)
-				assert.Empty(t, taken[[2]int{x, y}], "%s lies on it", p.Title)
+				assert.Empty(t, taken[[2]int{x, y}], "%s overlaps it", p.Title)
 				taken[[2]int{x, y}] = p.Title
 			}
 		}

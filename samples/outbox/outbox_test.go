@@ -66,7 +66,7 @@ func TestIndexFollowsATableOfPostgreSQL(t *testing.T) {
 	defer s.db.Close()
 	var left int
 	require.NoError(t, s.db.QueryRow(`SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'outbox%'`).Scan(&left))
-	assert.Zero(t, left, "it leaves no schema behind")
+	assert.Zero(t, left, "the sample leaves no schema behind")
 }
 
 // After Ctrl-C the committed changes are still sent and compared.

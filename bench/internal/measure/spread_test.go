@@ -12,11 +12,11 @@ func TestSpread(t *testing.T) {
 		values []float64
 		want   Spread
 	}{
-		"none":            {nil, Spread{}},
-		"one":             {[]float64{3}, Spread{3, 3, 3}},
-		"an odd number":   {[]float64{9, 1, 5}, Spread{5, 1, 9}},
-		"an even number":  {[]float64{9, 1, 5, 6}, Spread{5.5, 1, 9}},
-		"all of them one": {[]float64{2, 2, 2}, Spread{2, 2, 2}},
+		"none":           {nil, Spread{}},
+		"one":            {[]float64{3}, Spread{3, 3, 3}},
+		"an odd number":  {[]float64{9, 1, 5}, Spread{5, 1, 9}},
+		"an even number": {[]float64{9, 1, 5, 6}, Spread{5.5, 1, 9}},
+		"equal values":   {[]float64{2, 2, 2}, Spread{2, 2, 2}},
 	} {
 		assert.Equal(t, c.want, SpreadOf(c.values), name)
 	}
