@@ -22,7 +22,7 @@ func BenchmarkBody(b *testing.B) {
 				for {
 					n, err := body.Read(buffer)
 					read += n
-					if err != nil { // the end, or too early: see below
+					if err != nil { // the end of the body, or too early: see below
 						break
 					}
 				}

@@ -242,7 +242,7 @@ func (f *feed) waited(ctx context.Context, s *queue.Stats, trouble error) error 
 	return err
 }
 
-// How long no process may reserve before Flush returns ErrNobodySends.
+// Time without a reservation by any process after which Flush returns ErrNobodySends.
 const nobody = time.Minute
 
 // stop refuses further appends, waits for the one in flight until ctx ends, and stops reserving. Actions that the

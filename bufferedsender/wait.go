@@ -146,7 +146,7 @@ func back(it *item, unknown bool, err error) bool {
 // WaitError means that not all actions of a call were completed.
 type WaitError struct {
 	// Failed counts failed actions. If the call ended early, Withdrawn counts actions that were taken back and not applied;
-	// Unknown counts those that may have been applied, or that are in a queue without an answer. Of these only the queue's
+	// Unknown counts those that may have been applied, or that are in a queue without an answer. Only those in the queue
 	// may still be sent.
 	Failed, Withdrawn, Unknown int
 	// Errors has one error for each, in the order of the call. Those of Withdrawn and Unknown wrap ErrWithdrawn.

@@ -116,13 +116,13 @@ func TestTheStateSaysWhatASenderDoesAndQuotesNoDocument(t *testing.T) {
 		assert.EqualValues(t, 20, state["counts"].(object)["completed"])
 		assert.EqualValues(t, 7, state["counts"].(object)["failed"])
 		assert.EqualValues(t, 0, state["buffer"].(object)["oldestSeconds"])
-		assert.InDelta(t, 10, state["completedPerSecond"], 0.1, "20 in the two seconds since the first look")
+		assert.InDelta(t, 10, state["completedPerSecond"], 0.1, "20 in the two seconds since the first request of the page")
 		assert.NotZero(t, state["latency"].(object)["requests"])
 		failures := state["failures"].([]any)[0].(object)
 		assert.Equal(t, "document", failures["reason"])
 		assert.EqualValues(t, 7, failures["count"])
 		examples := failures["examples"].([]any)
-		require.Len(t, examples, 5, "the last ones")
+		require.Len(t, examples, 5, "the last five examples are kept")
 		assert.Equal(t, "bad6", examples[0].(object)["key"])
 		assert.EqualValues(t, 400, examples[0].(object)["status"])
 		assert.Contains(t, examples[0].(object)["why"], "a value is not of the type Edm.Int32")
@@ -188,7 +188,7 @@ func TestSendersOfAFleetAreShownByIndex(t *testing.T) {
 		assert.NotZero(t, one(t, state, "fleets")["slots"])
 		require.NoError(t, f.Drop(t.Context(), "hotels"))
 		assert.Empty(t, read(t, page, "state")["senders"])
-		assert.Empty(t, f.Senders(), "looking makes none")
+		assert.Empty(t, f.Senders(), "reading the page creates no sender")
 	})
 }
 
@@ -270,7 +270,7 @@ func TestAQueueThatDoesNotAnswerDelaysThePageByASecond(t *testing.T) {
 			assert.Equal(t, "no answer yet", one(t, read(t, page, "state"), "queues")["error"])
 			assert.Equal(t, time.Second, time.Since(began))
 		}
-		assert.EqualValues(t, 1, q.asked.Load(), "by one goroutine at a time")
+		assert.EqualValues(t, 1, q.asked.Load(), "one goroutine at a time asks the queue")
 		close(q.release)
 		synctest.Wait()
 		for range 3 {
@@ -278,7 +278,7 @@ func TestAQueueThatDoesNotAnswerDelaysThePageByASecond(t *testing.T) {
 			assert.EqualValues(t, 3, state["waiting"])
 			assert.NotContains(t, state, "error")
 		}
-		assert.EqualValues(t, 1, q.asked.Load(), "once in two seconds")
+		assert.EqualValues(t, 1, q.asked.Load(), "the queue is asked once in two seconds")
 
 		broken := dashboard.New(dashboard.Options{Queues: map[string]queue.Queue{"broken": &hanging{panics: true}}})
 		assert.Equal(t, "panic: broken", one(t, read(t, broken, "state"), "queues")["error"])
@@ -368,7 +368,7 @@ func TestKeysAreFoundInSpiteOfASenderThatHangs(t *testing.T) {
 			assert.Contains(t, body, `"no answer yet"`)
 			assert.Contains(t, body, `{"kind":"queue","name":"q","found":false}`)
 		}
-		assert.Contains(t, get(page, "find?key=1").Body.String()+get(page, "find?key=1").Body.String(), "too many slow requests", "those that hang stay few")
+		assert.Contains(t, get(page, "find?key=1").Body.String()+get(page, "find?key=1").Body.String(), "too many slow requests", "the number of hanging requests stays small")
 		close(release)
 		synctest.Wait()
 		assert.NotContains(t, get(page, "find?key=1").Body.String(), "error")

@@ -44,8 +44,8 @@ func folded(t tb, a, b act) (act, bool) {
 	t.Helper()
 	aText, bText := []byte(a.body), []byte(b.body)
 	typ, body, ok := fold.Actions(a.typ, aText, b.typ, bText)
-	require.Equal(t, a.body, string(aText), "the first action was written to")
-	require.Equal(t, b.body, string(bText), "the second action was written to")
+	require.Equal(t, a.body, string(aText), "the text of the first action was modified")
+	require.Equal(t, b.body, string(bText), "the text of the second action was modified")
 	if !ok {
 		require.Empty(t, typ)
 		require.Nil(t, body)
