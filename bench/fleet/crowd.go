@@ -37,12 +37,12 @@ func crowd(ctx context.Context, p *plan, t *figures.Table) error {
 	); err != nil {
 		return err
 	}
-	t.Add("documents a second, to the lone sender", figures.AtLeast(0.9), forty.perSecond/alone.perSecond)
+	t.Add("documents a second, relative to the lone sender", figures.AtLeast(0.9), forty.perSecond/alone.perSecond)
 	t.Add("documents a second of the lone sender", figures.Informs, alone.perSecond)
 	t.Add("of the processors, the lone sender", figures.AtMost(0.5), alone.processor)
 	t.Add("of the processors, the fleet", figures.AtMost(0.5), forty.processor)
 	t.Add("slowest sender, to its fair share", figures.AtLeast(0.5), forty.slowest)
-	t.Add("CPU a document, to the lone sender", figures.AtMost(1.1), forty.cpu/alone.cpu)
+	t.Add("CPU a document, relative to the lone sender", figures.AtMost(1.1), forty.cpu/alone.cpu)
 	t.Add("CPU s a million documents of the lone sender", figures.Informs, alone.cpu)
 	t.Add("MB alive above the budget of 268", figures.AtMost(64), (forty.alive-budgetBytes)/1e6)
 	t.Add("MB alive, the fleet", figures.Informs, forty.alive/1e6)

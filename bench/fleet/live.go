@@ -27,8 +27,8 @@ func live(ctx context.Context, p *plan, t *figures.Table) error {
 		return err
 	}
 	t.Add("p99 from adding to applied without a backfill, ms", figures.Informs, alone)
-	t.Add("p99 under a backfill, to that", figures.AtMost(2), under/alone)
-	t.Add("p99 under a backfill, and more in Assured1 from another index, to that", figures.AtMost(2), beside/alone)
+	t.Add("p99 under a backfill, relative to that", figures.AtMost(2), under/alone)
+	t.Add("p99 under a backfill and another index in Assured1, relative to that", figures.AtMost(2), beside/alone)
 	t.Add("slots that the backfill fills of four", figures.AtLeast(0.95), kept)
 	t.Add("the same, with more in Assured1, where its floor is one", figures.AtLeast(0.95), floor)
 	return nil

@@ -61,8 +61,8 @@ func sicken(ctx context.Context, p *plan, t *figures.Table, name string, is sick
 		st := one.Stats()
 		refused += float64(st.Failed + st.Purged + st.Retries + st.Unsent)
 	}
-	t.Add(name+": documents a second of the others, to before", figures.AtLeast(0.95), after/before)
-	t.Add(name+": p99 of the others, to before", figures.AtMost(1.2), p99After/p99Before)
+	t.Add(name+": documents a second of the others, relative to before", figures.AtLeast(0.95), after/before)
+	t.Add(name+": p99 of the others, relative to before", figures.AtMost(1.2), p99After/p99Before)
 	t.Add(name+": documents of the others that failed, were purged or sent again", figures.AtMost(0), refused)
 	var applied int64
 	for _, x := range others {

@@ -215,7 +215,7 @@ func differences(ctx context.Context, p *plan, t *figures.Table) (err error) {
 		return err
 	}
 	sending := time.Since(began)
-	t.Add("a pass that repairs / one that only compares, and sending", figures.AtMost(1.3), repairing.Seconds()/(comparing+sending).Seconds())
+	t.Add("duration of a repair relative to a comparison and the sending", figures.AtMost(1.3), repairing.Seconds()/(comparing+sending).Seconds())
 	t.Add("comparing: s", figures.Informs, comparing.Seconds())
 	t.Add("sending: s", figures.Informs, sending.Seconds())
 	return nil

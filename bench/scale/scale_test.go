@@ -129,7 +129,7 @@ func TestAsManyRequestsAreInFlightAsTheStepSays(t *testing.T) {
 		}
 	}))
 	defer up.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // ends the test if it fails
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // deadline of a failing test
 	defer cancel()
 	_, err = (task{Documents: 6000, Producers: 1, InFlight: 3, Endpoint: up.URL}).send(ctx)
 	require.NoError(t, err)

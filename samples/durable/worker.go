@@ -31,8 +31,7 @@ const (
 	indexName = "durable"
 	// perCall is the number of documents in one adding call. They share an fsync or a round trip.
 	perCall = 50
-	// stretch is the number of writes that share a set of keys, keysEach the size of the set: small, so that keys
-	// change often.
+	// stretch writes share a set of keysEach keys. The set is small, so that keys change often.
 	stretch, keysEach = 2000, 400
 )
 
