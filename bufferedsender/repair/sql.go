@@ -36,8 +36,8 @@ type SQLSource struct {
 	// Key is the column with the key as the index has it. Required. It must be text that sorts by bytes, in PostgreSQL `id
 	// COLLATE "C"`; a key that the driver returns as a number or a time is an error. Cast a column of another type here:
 	// CAST(id AS TEXT) in SQLite and PostgreSQL, CAST(id AS CHAR) in MySQL. Create an index on exactly this expression, or
-	// each page sorts the table: CREATE INDEX ON hotels (id COLLATE "C"). The primary key does not do, because its index
-	// has the collation of the database, or the order of numbers. Rows with a NULL or empty key are left out.
+	// each page sorts the table: CREATE INDEX ON hotels (id COLLATE "C"). The primary key is not enough, because its
+	// index has the collation of the database, or the order of numbers. Rows with a NULL or empty key are left out.
 	Key string
 	// Version is the column with the version: an integer, or a time, which counts in milliseconds since 1970 as in
 	// search.RowsOptions. Digest is a text column that changes with the document. Both default to none. The source has

@@ -204,7 +204,7 @@ func repeatPromises() []promise {
 			c.send(call)
 			c.h.Sleep(queue.Memory + time.Hour)
 			if _, err := c.h.Queue.Append(c.ctx, call); err != nil {
-				c.is(err, queue.ErrTooOld, "a repeat after Memory")
+				c.is(err, queue.ErrTooOld, "a repeat after queue.Memory")
 			}
 			c.take(1, "a: merge 1")
 		}),
@@ -225,7 +225,7 @@ func foldPromises() []promise {
 		for i := range n {
 			receipt = c.add(merge("a", fmt.Sprint(i+1)))
 			if i+1 < queue.PileLimit && len(receipt.Piles) > 0 {
-				c.t.Fatalf("a pile of %d was answered", i+1)
+				c.t.Fatalf("got a pile of %d in the receipt", i+1)
 			}
 		}
 		return receipt

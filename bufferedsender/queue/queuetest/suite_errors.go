@@ -64,10 +64,10 @@ func argumentPromises() []promise {
 	}{
 		{"a reservation without a token", func(w *queue.Want) { w.Token = queue.ID{} }},
 		{"leases that last for no time", func(w *queue.Want) { w.For = 0 }},
-		{"leases that last for less than no time", func(w *queue.Want) { w.For = -1 }},
+		{"leases of negative duration", func(w *queue.Want) { w.For = -1 }},
 		{"less than no keys", func(w *queue.Want) { w.Keys = -1 }},
 		{"less than no bytes", func(w *queue.Want) { w.Bytes = -1 }},
-		{"an uncertainty of less than no time", func(w *queue.Want) { w.Uncertain = -1 }},
+		{"a negative uncertainty", func(w *queue.Want) { w.Uncertain = -1 }},
 		{"more than MaxCall keys", func(w *queue.Want) { w.Keys = queue.MaxCall + 1 }},
 		{"more than MaxCall names", func(w *queue.Want) { w.Only = make([]string, queue.MaxCall+1) }},
 	}
@@ -78,8 +78,8 @@ func argumentPromises() []promise {
 		{"an end without a kind", func(e *queue.End) { e.Fate = 0 }},
 		{"an unknown fate", func(e *queue.End) { e.Fate = queue.Park + 1 }},
 		{"fewer than no records done", func(e *queue.End) { e.Done = -1 }},
-		{"a delay of less than no time", func(e *queue.End) { e.After = -1 }},
-		{"an end with an uncertainty of less than no time", func(e *queue.End) { e.Uncertain = -1 }},
+		{"a negative delay", func(e *queue.End) { e.After = -1 }},
+		{"an end with a negative uncertainty", func(e *queue.End) { e.Uncertain = -1 }},
 	}
 	return []promise{
 		of("a bogus call is refused, and nothing of it is kept", func(c *trial) {

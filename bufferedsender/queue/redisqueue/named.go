@@ -50,8 +50,8 @@ func (q *Queue) named(ctx context.Context, want *queue.Want, ends []queue.End) (
 	return leases, stale, nil, nil
 }
 
-// unsure returns the maximum number of scripts per shard of a reservation that another object may have made. It is
-// recorded for the next repeat, in place of the scripts that this call has tried.
+// unsure returns the scripts per shard, at most, of a reservation. Another object may have made it. It is recorded
+// for the next repeat, in place of the scripts that this call has tried.
 func (q *Queue) unsure(want *queue.Want) map[int]int {
 	tried := map[int]int{}
 	for s := range q.shards {

@@ -286,7 +286,7 @@ func TestRetriedActionsGoFirst(t *testing.T) {
 	for name, opts := range map[string]sendertest.Options{
 		"without a timer": {AutoFlushInterval: -1}, "without auto-flush": {DisableAutoFlush: true}, "with a long timer": {AutoFlushInterval: time.Hour},
 	} {
-		t.Run("retried actions do not wait for a fuller batch"+name, func(t *testing.T) {
+		t.Run("retried actions do not wait for a fuller batch "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts.Limits.MaxBatchActions = 3
 				opts.Retry = retry.Options{Delay: 10 * time.Second, Jitter: -1}

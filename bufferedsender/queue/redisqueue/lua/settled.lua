@@ -1,4 +1,4 @@
--- Settled. ARGV: 4 generation. Answer: 1 settled, 0 not, 2 the shard knows no such generation, or Repair has lost a record since.
+-- Settled. ARGV: 4 generation. Answer: 1 settled, 0 not settled, 2 unknown: the shard has no such generation, or Repair has lost a record since.
 local at = tonumber(ARGV[4])
 if at > m.gen or at <= tonumber(call('HGET', M, 'lg') or 0) then return 2 end
 if at == m.gen then
