@@ -230,7 +230,7 @@ var (
 
 // unsent has the operations and parameters of stable versions that no function sends, with the reason.
 var unsent = map[string]string{
-	"DELETE If-None-Match":                                                  "a delete on the condition that something else is there has no use",
+	"DELETE If-None-Match":                                                  "a delete with If-None-Match has no use",
 	"GET /indexes('{}')/docs":                                               "queries are sent as POST",
 	"GET /indexes('{}')/docs/search.suggest":                                "queries are sent as POST",
 	"GET /indexes('{}')/docs/search.autocomplete":                           "queries are sent as POST",

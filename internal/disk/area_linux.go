@@ -19,8 +19,8 @@ func reserve(f *os.File, size int64) error {
 // syncData does not sync the file's times, which would need a separate write.
 func syncData(f *os.File) error { return onFile(f, "fdatasync", syscall.Fdatasync) }
 
-// onFile makes a system call with the descriptor of a file, which cannot be closed, and reused for another file, in the
-// meantime.
+// onFile makes a system call with the descriptor of a file. Meanwhile the descriptor can neither be closed nor reused
+// for another file.
 func onFile(f *os.File, op string, call func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -166,7 +166,7 @@ func TestAnItemThatIsAlwaysThrottledFails(t *testing.T) {
 		require.Error(t, p.Close(t.Context()))
 		assert.Equal(t, 9, e.completed)
 		assert.Equal(t, 1, e.failed)
-		assert.Equal(t, 3, e.attempts, "others passed while it failed once, then it failed twice alone")
+		assert.Equal(t, 3, e.attempts, "other items passed when it failed first, then it failed twice alone")
 	})
 }
 

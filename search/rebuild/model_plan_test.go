@@ -145,9 +145,9 @@ const modelBlindFrom = 1000
 
 func modelHolds() []string {
 	all := []string{
-		"done late: documents", "done late: service", "done late: store", "done late: truth", "a name was used again", "the alias was moved by another process", "Run has ended",
+		"late: documents", "late: service", "late: store", "late: truth", "a name was used again", "the alias was moved by another process", "Run has ended",
 		ErrRunning.Error(), ErrTakenOver.Error(), ErrClosed.Error(), ErrTooSlow.Error(), errLost.Error(),
-		"gone on with in " + string(stepCatchingUp), "gone on with in " + string(stepSettling),
+		"resumed in " + string(stepCatchingUp), "resumed in " + string(stepSettling),
 	}
 	for step := range modelAsks {
 		for _, what := range []string{"killed", "stopped", "cut off", "aborted"} {

@@ -57,7 +57,7 @@ func (p *process) sprung(whom string) *trap {
 		p.m.hold(map[string]string{"kill": "killed in ", "stop": "stopped in ", "lose": "without an answer in ", "cut": "cut off in "}[t.what] + string(step))
 	}
 	if t.when == "late" && t.what != "cut" && whom != "line" {
-		p.m.hold("done late: " + whom)
+		p.m.hold("late: " + whom)
 	}
 	return t
 }

@@ -142,7 +142,7 @@ func (m *model) changed(before, after Record) {
 	case after.Step == stepAborting:
 		m.hold("aborted in " + string(before.Step))
 	case before.Owner == "":
-		m.hold("gone on with in " + string(before.Step))
+		m.hold("resumed in " + string(before.Step))
 	default:
 		m.hold("taken over in " + string(before.Step))
 	}

@@ -64,7 +64,7 @@ func TestDefinitionsThatMakeNoSenseAreRefused(t *testing.T) {
 		"a projection whose keys do not fit":        {"/skillsets", project("types", `"parentKeyFieldName":"p","sourceContext":"/document","mappings":[]`), "Index 'types' must have a key field with the 'keyword' analyzer"},
 		"a knowledge source of no kind":             {"/knowledgesources", `{"name":"a","kind":"no"}`, "The kind 'no' of the knowledge source 'a' is not valid"},
 		"a knowledge source of no index":            {"/knowledgesources", strings.NewReplacer("ks", "a", "types", "none").Replace(indexKS), "refers to an index 'none' that does not exist"},
-		"a knowledge base of no source":             {"/knowledgebases", `{"name":"a","knowledgeSources":[{"name":"none"}]}`, "refers to a knowledge source 'none' that does not exist"},
+		"a knowledge base without sources":          {"/knowledgebases", `{"name":"a","knowledgeSources":[{"name":"none"}]}`, "refers to a knowledge source 'none' that does not exist"},
 		"a knowledge base of nothing":               {"/knowledgebases", `{"name":"a","knowledgeSources":[]}`, "must have at least one knowledge source"},
 	} {
 		t.Run(name, func(t *testing.T) {

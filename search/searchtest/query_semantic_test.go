@@ -132,7 +132,7 @@ func TestDocumentsWithMoreOfTheWordsScoreMore(t *testing.T) {
 		assert.Less(t, *v.Reranked, last, v.ID)
 		last = *v.Reranked
 	}
-	assert.Equal(t, 4.0, *r.Value[0].Reranked, "the title and a sentence have all")
+	assert.Equal(t, 4.0, *r.Value[0].Reranked, "the title and one sentence have all words")
 	assert.Equal(t, 3.5, *r.Value[1].Reranked, "a sentence has all")
 	assert.GreaterOrEqual(t, *r.Value[2].Reranked, 3.0, "the document has all")
 	assert.Less(t, *r.Value[4].Reranked, 3.0, "the document has half of them")

@@ -44,7 +44,7 @@ func TestEmbeddedStructs(t *testing.T) {
 		{"MarshalJSON through an alias with an unexported name panics", embedsAliasTagged{}, ""},
 		{"a json.Marshaler makes the struct one", struct{ json.Marshaler }{jvInt(1)}, `{"<json&>":"1"}`},
 		{"and panics if it is nil", struct{ json.Marshaler }{}, ""},
-		{"unless the struct has another one", struct {
+		{"a struct with a second MarshalJSON does not panic", struct {
 			json.Marshaler
 			jvStruct
 		}{Marshaler: jvInt(1)}, `{"Marshaler":{"<json&>":"1"},"S":""}`},

@@ -10,6 +10,6 @@ for i = 2, #ARGV do
   members[2 * i - 3], members[2 * i - 2] = '0', round .. ARGV[i]
 end
 if #members > 0 then marks = marks + redis.call('ZADD', M, unpack(members)) end
--- Written even if all keys were marked: a master that was cut off and replaced must not report that without replicas.
+-- Written even if all keys were marked already, so that WAIT needs replicas: a master that was cut off must not succeed alone.
 redis.call('HSET', R, 'marks', string.format('%.0f', marks))
 return round
