@@ -54,13 +54,13 @@ func TestAChangeThatASubscriberCausesIsReportedAfterwards(t *testing.T) {
 		b := newBreaker(t, nil)
 		var order []string
 		b.Subscribe(func(c breaker.Change) {
-			order = append(order, "first receives"+c.To.String())
+			order = append(order, "first receives "+c.To.String())
 			if c.To == breaker.Open {
 				b.Reset()
 				order = append(order, "first has reset it")
 			}
 		})
-		b.Subscribe(func(c breaker.Change) { order = append(order, "second receives"+c.To.String()) })
+		b.Subscribe(func(c breaker.Change) { order = append(order, "second receives "+c.To.String()) })
 		request(t, b, trip)
 		assert.Equal(t, []string{
 			"first receives open", "first has reset it", "second receives open", "first receives closed", "second receives closed",
