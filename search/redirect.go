@@ -58,7 +58,7 @@ func place(u *url.URL) string {
 }
 
 // moved returns an error if resp is not the reply to the request that was sent, which has the given method and the
-// place want. net/http records a redirect that it follows. For a Transporter that follows redirects without net/http,
+// place want. net/http records a redirect that it follows. A Transporter may follow redirects without net/http. Then
 // only the address shows it (strict). The RoundTripper of an *http.Client may send to another address, so strict is
 // false for it.
 func moved(resp *http.Response, method, want string, strict bool) *redirectError {

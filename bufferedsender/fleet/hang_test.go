@@ -72,7 +72,7 @@ func (h *hung) Indexer(index string) (bufferedsender.Indexer, error) {
 	}}, nil
 }
 
-// pace makes one in every requests of an index take long.
+// pace slows every n-th request of an index, where n is every.
 type pace struct {
 	every int64
 	takes time.Duration

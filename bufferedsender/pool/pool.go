@@ -34,7 +34,7 @@ type Pool struct {
 	uses     uses
 	answered answers     // of all members
 	late     int         // requests whose slots went to others
-	moreLate int         // of these, all except the first of each member
+	moreLate int         // late requests, without the first one of each member
 	watch    *time.Timer // looks for late ones; nil while no seat waits
 
 	budget budget // has its own lock

@@ -224,12 +224,12 @@ func TestNothingIsSentWhileTheBreakerIsOpen(t *testing.T) {
 // must not follow the upload.
 func TestADeleteDoesNotLandBehindTheBirthOfItsRow(t *testing.T) {
 	for name, at := range map[string]func(s *stops) *func(){
-		"when the difference is confirmed": func(s *stops) *func() { return &s.beforeHold },
-		"after the key was taken":          func(s *stops) *func() { return &s.inHold },
-		"after the source row was read":    func(s *stops) *func() { return &s.beforeAdd },
-		"after the delete was added":       func(s *stops) *func() { return &s.afterAdd },
-		"after the key was released":       func(s *stops) *func() { return &s.afterHold },
-		"between confirming and hold":      func(s *stops) *func() { return &s.contains },
+		"when the difference is confirmed":     func(s *stops) *func() { return &s.beforeHold },
+		"after the key was taken":              func(s *stops) *func() { return &s.inHold },
+		"later, after the source row was read": func(s *stops) *func() { return &s.beforeAdd },
+		"later, after the delete was added":    func(s *stops) *func() { return &s.afterAdd },
+		"later, after the key was released":    func(s *stops) *func() { return &s.afterHold },
+		"between confirming and hold":          func(s *stops) *func() { return &s.contains },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {

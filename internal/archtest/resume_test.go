@@ -35,7 +35,7 @@ var notResumed = map[string]string{
 	"bufferedsender/hints/hints.go":                    "keys by the name of their index, whose truth is read before anything is written",
 	"bufferedsender/repair/digesttree/write.go":        "digests of one index, which is looked up before anything is written; a Rebuild replaces them",
 	"cmd/azsearch/emulator.go":                         "a certificate",
-	"cmd/azsearch/export.go":                           "a result, which is never continued",
+	"cmd/azsearch/export.go":                           "a result that no later run continues",
 	"cmd/azsearch/internal/backup/backup.go":           "documents that the journal names",
 	"cmd/azsearch/internal/definitions/definitions.go": "definitions that pull replaces",
 	"cmd/azsearch/internal/load/rejects.go":            "records that load reads as any file; one of another run is refused",

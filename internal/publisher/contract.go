@@ -168,8 +168,8 @@ type Slots interface {
 	Take(class uint8, bytes int) (Slot, bool)
 	// Quit leaves the line for a class when no request of it is ready.
 	Quit(class uint8)
-	// Away reports whether a hook runs, and whether it is Sent. Slots granted meanwhile go to others and are asked for
-	// again.
+	// Away reports whether a hook runs, and whether it is Sent. The publisher passes slots that are granted meanwhile to
+	// others, and asks for them again.
 	Away(away, sent bool)
 	// Err returns why there are no more slots, or nil.
 	Err() error

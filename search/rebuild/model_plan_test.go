@@ -153,7 +153,7 @@ func modelHolds() []string {
 		for _, what := range []string{"killed", "stopped", "cut off", "aborted"} {
 			all = append(all, what+" in "+string(step))
 		}
-		if step != stepAborting { // which only another Abort continues
+		if step != stepAborting { // only another Abort continues that step
 			all = append(all, "taken over in "+string(step))
 		}
 	}

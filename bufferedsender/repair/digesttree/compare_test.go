@@ -203,7 +203,7 @@ func TestASegmentThatDiffersAndYieldsNothingTwiceIsBuiltAnewAndCounted(t *testin
 	require.Equal(t, [2]int64{1, 20}, rebuildAll(t, tree, tableOf(all)))
 	require.Equal(t, Differences{}, compared(t, tree, tableOf(all)))
 
-	delete(all, "k7")      // but not if its segment has found another key
+	delete(all, "k7")      // the segment differs no longer if another key in it was found
 	for key := range all { // one in the same segment
 		if tree.shape.segment(hashOf(key)) == tree.shape.segment(hashOf("k7")) {
 			side = wrong{tableOf(all), key}

@@ -373,7 +373,7 @@ func (l *tuningLoad) close() {
 // TestAdaptiveAgainstALimitOfRequests checks a row of the simulation in bufferedsender/tuning with a real sender:
 // five requests per second.
 func TestAdaptiveAgainstALimitOfRequests(t *testing.T) {
-	// No seed of the simulation is below: see TestNoSeedStaysFarBelowALimitOfRequests there.
+	// No seed of the simulation gets less: see TestNoSeedStaysFarBelowALimitOfRequests there.
 	const perSecond, batch, least = 5.0, 200, 0.6
 	synctest.Test(t, func(t *testing.T) {
 		l := newTuningLoad(t, tuningRow{latency: 50 * time.Millisecond, senders: 1, batch: batch}, tuning.Adaptive(nil))

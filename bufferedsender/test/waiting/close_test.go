@@ -240,7 +240,7 @@ func TestCloseEndsEvenIfACallbackDoesNot(t *testing.T) {
 				synctest.Wait()
 				assert.Same(t, err, r.Sender.Close(t.Context()))
 				r.CheckAccounts()
-				assert.EqualValues(t, closed.Unsent+closed.Unknown, r.Sender.Stats().Unsent, "Close's answer stays true")
+				assert.EqualValues(t, closed.Unsent+closed.Unknown, r.Sender.Stats().Unsent, "the counts in the error of Close stay correct")
 				// synctest fails the test if the sender's goroutine does not end now.
 			})
 		})
