@@ -227,7 +227,9 @@ func ExampleIndexClient_CreateOrUpdateIndex() {
 		updated, err := indexes.CreateOrUpdateIndex(ctx, index, &search.CreateOrUpdateIndexOptions{IfMatch: &ours})
 		fmt.Printf("%q, changed by another client: %v\n", updated.Description, errors.Is(err, search.ErrPreconditionFailed))
 	}
-	// Output: "Hotels and motels", changed by another client: false "", changed by another client: true
+	// Output:
+	// "Hotels and motels", changed by another client: false
+	// "", changed by another client: true
 }
 
 func ExampleIndexClient_GetIndex() {

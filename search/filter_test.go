@@ -201,7 +201,7 @@ func TestWhatIsWrongWithAFilterIsKept(t *testing.T) {
 		"a polygon around a pole":      {search.GeoIntersects("a", models.GeographyPoint{Latitude: 80}, models.GeographyPoint{Longitude: 120, Latitude: 80}, models.GeographyPoint{Longitude: -120, Latitude: 80}), []string{"it goes around a pole"}},
 		"a polygon off the globe":      {search.GeoIntersects("a b", seattle, seattle, models.GeographyPoint{Latitude: 91}), []string{`the path "a b"`, "corner 3: "}},
 		"options without fields":       {search.IsMatch("x", &search.IsMatchOptions{AllTerms: true}), []string{"need SearchFields"}},
-		"a field that is two":          {search.IsMatch("\xff", &search.IsMatchOptions{SearchFields: []string{"a,b"}}), []string{"a field name with a comma", `the path "a,b"`}},
+		"a field name with a comma":    {search.IsMatch("\xff", &search.IsMatchOptions{SearchFields: []string{"a,b"}}), []string{"not valid UTF-8", `the path "a,b"`}},
 		"raw text that closes more":    {search.And(search.Eq("a", 1), search.RawFilter("b) or (true")), []string{`position 1 of "b) or (true" closes nothing`}},
 		"raw text that is not closed":  {search.RawFilter("(a or (b)"), []string{"the parenthesis at position 0"}},
 		"raw text with half a string":  {search.RawFilter("a eq 'it''s"), []string{"the string that begins at position 5"}},

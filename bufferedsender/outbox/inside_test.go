@@ -20,7 +20,7 @@ func TestWhatIsNoTransactionIsRefused(t *testing.T) {
 		conn, err := db.Conn(ctx)
 		require.NoError(t, err)
 		defer conn.Close()
-		for what, tx := range map[string]Execer{"a pool": db.DB, "a pool of sqlx": &sqlxDB{db.DB}, "of GORM": &gormPool{db.DB}, "a connection": conn} {
+		for what, tx := range map[string]Execer{"a pool": db.DB, "a pool of sqlx": &sqlxDB{db.DB}, "a pool of GORM": &gormPool{db.DB}, "a connection": conn} {
 			require.ErrorContains(t, WriteKeys(ctx, tx, table, "k"), "the row commits even if", what)
 		}
 		require.Empty(t, rowsOf(t, db, "q"))
