@@ -63,7 +63,7 @@ func (r *rig) fill(t testing.TB, part int, kept ...string) {
 
 func TestPartitionsAreOfferedToPostgreSQLAlone(t *testing.T) {
 	for text, try := range map[string]func() error{
-		"SQLite has no partitions": func() error { _, err := Schema(SQLite, rotating); return err },
+		"sqlite has no partitions": func() error { _, err := Schema(SQLite, rotating); return err },
 		"whole seconds": func() error {
 			_, err := Schema(PostgreSQL, &SchemaOptions{Rotate: 10*time.Second + 1})
 			return err

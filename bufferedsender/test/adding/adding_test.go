@@ -97,7 +97,7 @@ func TestAContextEndsTheWaitingNeverTheWork(t *testing.T) {
 			assert.Len(t, r.Indexed(), 3)
 		})
 	})
-	t.Run("of an adding call", func(t *testing.T) {
+	t.Run("the context of an adding call", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(30 * time.Second)})
@@ -133,7 +133,7 @@ func TestAContextEndsTheWaitingNeverTheWork(t *testing.T) {
 			assert.Equal(t, []time.Duration{0, 30 * time.Second, time.Minute}, []time.Duration{r.Requests()[0].At, r.Requests()[1].At, r.Requests()[2].At})
 		})
 	})
-	t.Run("of a Flush that has ended before it began", func(t *testing.T) {
+	t.Run("the context of a Flush that ended before it began", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second)}) // otherwise all may be settled before Flush looks

@@ -252,7 +252,7 @@ func TestOverloadFailRejects(t *testing.T) {
 			assert.Equal(t, append(sendertest.IDs(sendertest.Hotels("k", 2)), sendertest.IDs(sendertest.Hotels("new", 4))...), r.Indexed())
 		})
 	})
-	t.Run("but only while the breaker is not closed", func(t *testing.T) {
+	t.Run("a full buffer refuses only while the breaker is not closed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 2}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil), WhenFull: bufferedsender.Reject()}, Retry: sendertest.RetryAtOnce})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 30 }))

@@ -187,7 +187,7 @@ func TestAHungRequestHoldsOneSlotUntilItsTimeout(t *testing.T) {
 		assert.Equal(t, 2, r.Outcome("k-0").Attempt)
 		assert.Len(t, r.Indexed(), 31)
 	})
-	t.Run("by default after 60 s, all of them if all hang", func(t *testing.T) {
+	t.Run("requests end by default after 60 s, all of them if all hang", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 4, MaxBatchActions: 1}, Retry: retry.Options{Delay: -1}})
 			r.Respond(sendertest.First(4, sendertest.Hang))

@@ -124,7 +124,7 @@ func TestADocumentThatCannotFitAloneIsRefused(t *testing.T) {
 
 // The rig checks the limits in every snapshot.
 func TestTheBufferIsBounded(t *testing.T) {
-	t.Run("in count: adding waits for room, first come, first served", func(t *testing.T) {
+	t.Run("in number: adding waits for room, first come, first served", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxBufferedActions: 10}})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second)})
@@ -194,7 +194,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 			})
 		}
 	})
-	t.Run("also if adding calls never wait", func(t *testing.T) {
+	t.Run("the buffer is sent also if adding calls never wait", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 3}, AutoFlushInterval: -1})
 			for i := range 10 {

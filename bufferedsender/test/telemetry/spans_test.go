@@ -55,7 +55,7 @@ func attributes(s sdktrace.ReadOnlySpan) map[string]string {
 }
 
 func TestSpansOneForEachRequest(t *testing.T) {
-	t.Run("with the attributes of a database client", func(t *testing.T) {
+	t.Run("a span with the attributes of a database client", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, spans, _ := traced(t, sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 			r.Upload(sendertest.Hotels("k", 6)...)

@@ -101,7 +101,7 @@ func TestEveryCallerOfCloseGetsTheSameAnswer(t *testing.T) {
 
 func TestCloseDistinguishesUnsentUnknownAndFailed(t *testing.T) {
 	// k-0 … k-9 are in a hanging request, the others wait.
-	t.Run("in a request that was cut off, and waiting", func(t *testing.T) {
+	t.Run("documents in an interrupted request, and waiting ones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10}})
 			r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -181,7 +181,7 @@ func TestCloseDistinguishesUnsentUnknownAndFailed(t *testing.T) {
 			require.ErrorAs(t, err, &one)
 		})
 	})
-	t.Run("with a ctx that had ended before", func(t *testing.T) {
+	t.Run("a ctx that had ended before", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Respond(sendertest.Hang)

@@ -55,7 +55,7 @@ func TestFlushSendsAtOnceWhateverTheOptions(t *testing.T) {
 }
 
 func TestFlushDoesNotWaitForLaterAdditions(t *testing.T) {
-	t.Run("that are not answered", func(t *testing.T) {
+	t.Run("later additions without a reply", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 5}})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second), Count: 1}, searchtest.Fault{Delay: searchtest.Duration(50 * time.Second)})
@@ -72,7 +72,7 @@ func TestFlushDoesNotWaitForLaterAdditions(t *testing.T) {
 			assert.Len(t, r.Events("completed"), 26)
 		})
 	})
-	t.Run("of callers that never stop", func(t *testing.T) {
+	t.Run("additions of callers that never stop", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBufferedActions: 50}})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second)})
@@ -149,7 +149,7 @@ func TestEveryFlushReportsTheFailuresThatItWaitedFor(t *testing.T) {
 }
 
 func TestFlushReportsFailures(t *testing.T) {
-	t.Run("with a count and the first hundred", func(t *testing.T) {
+	t.Run("the error has the count and the first hundred failures", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 40}})
 			r.Faults(sendertest.RefuseKeys("bad-*"))
@@ -173,7 +173,7 @@ func TestFlushReportsFailures(t *testing.T) {
 			require.NoError(t, r.Close(), "Close does not report it again")
 		})
 	})
-	t.Run("that happened before it was called", func(t *testing.T) {
+	t.Run("failures before the call of Flush", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Faults(sendertest.RefuseKeys("bad-*"))
@@ -183,7 +183,7 @@ func TestFlushReportsFailures(t *testing.T) {
 			assert.Equal(t, 3, sendertest.FlushFailures(t, r.Flush()))
 		})
 	})
-	t.Run("of actions accepted before it, not of later ones", func(t *testing.T) {
+	t.Run("failures of actions accepted before it, not of later ones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 2}})
 			r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -208,7 +208,7 @@ func TestFlushReportsFailures(t *testing.T) {
 			assert.Equal(t, 2, sendertest.FlushFailures(t, r.Flush()))
 		})
 	})
-	t.Run("which a Flush that gave up has not reported", func(t *testing.T) {
+	t.Run("failures that a Flush that gave up has not reported", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.Respond(func(n int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -222,7 +222,7 @@ func TestFlushReportsFailures(t *testing.T) {
 			assert.Equal(t, 4, sendertest.FlushFailures(t, r.Flush()))
 		})
 	})
-	t.Run("which a Flush that gave up in the last moment has not reported", func(t *testing.T) {
+	t.Run("failures that a Flush that gave up in the last moment has not reported", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) { time.Sleep(10 * time.Second) }}})
 			r.Faults(sendertest.RefuseKeys("bad-*"))
@@ -232,7 +232,7 @@ func TestFlushReportsFailures(t *testing.T) {
 			assert.Equal(t, 3, sendertest.FlushFailures(t, r.Flush()))
 		})
 	})
-	t.Run("which a Flush that gave up when all was settled has not reported", func(t *testing.T) {
+	t.Run("failures that a Flush that gave up when all was settled has not reported", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Handlers: sendertest.Handlers{ActionSent: func(_ context.Context, e *events.ActionSent[sendertest.Hotel]) {
 				if e.Key == "later-0" {
@@ -250,7 +250,7 @@ func TestFlushReportsFailures(t *testing.T) {
 			assert.Equal(t, 3, sendertest.FlushFailures(t, r.Flush()))
 		})
 	})
-	t.Run("and those of retries that ran out", func(t *testing.T) {
+	t.Run("failures of retries that ran out", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Status: 409}}})
@@ -315,7 +315,7 @@ func TestFlushReturnsWhenCloseGivesUp(t *testing.T) {
 		}
 		assert.Same(t, closed, r.Sender.Flush(t.Context(), nil), "after Close it returns what Close returned")
 	})
-	t.Run("and adds up with it", func(t *testing.T) {
+	t.Run("the reports of Flush and Close add up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {

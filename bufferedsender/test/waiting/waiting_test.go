@@ -143,7 +143,7 @@ func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 		assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 6)), r.Indexed(), "withdrawn actions are not sent")
 		assert.Len(t, r.Requests(), 3)
 	})
-	t.Run("also for room", func(t *testing.T) {
+	t.Run("a wait for room ends too", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
@@ -186,7 +186,7 @@ func TestAWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 			assert.Empty(t, r.Requests())
 		})
 	})
-	t.Run("and fails too", func(t *testing.T) {
+	t.Run("the accepted part fails", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Faults(sendertest.RefuseKeys("k-1"))
@@ -199,7 +199,7 @@ func TestAWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 			require.NoError(t, r.Flush(), "the call has reported it")
 		})
 	})
-	t.Run("with DisableAutoFlush a full buffer refuses", func(t *testing.T) {
+	t.Run("a full buffer refuses with DisableAutoFlush", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, Limits: bufferedsender.Limits{MaxBufferedActions: 3}})
 			r.Upload(sendertest.Hotels("old", 3)...)
@@ -361,7 +361,7 @@ func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 			assert.Equal(t, waitInterval, r.Now())
 		})
 	})
-	t.Run("and a Flush before it is over ends it", func(t *testing.T) {
+	t.Run("a Flush ends the interval", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			for _, off := range []bool{false, true} {
 				r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: off, Waiting: bufferedsender.Waiting{Interval: time.Hour}})
