@@ -64,8 +64,8 @@ func TestAnErrorOfTheCredentialIsNoBrokenConnection(t *testing.T) {
 		err  error
 		want retry.Decision
 	}{
-		"for now":  {errors.New("the identity endpoint is busy"), retry.Decision{Verdict: retry.Retry, Pause: true}},
-		"for good": {finalError{errors.New("no such tenant")}, retry.Decision{Verdict: retry.Fail, Permanent: true}},
+		"an error that may pass": {errors.New("the identity endpoint is busy"), retry.Decision{Verdict: retry.Retry, Pause: true}},
+		"a permanent error":      {finalError{errors.New("no such tenant")}, retry.Decision{Verdict: retry.Fail, Permanent: true}},
 	} {
 		client, err := search.NewClient(server.URL(), "hotels", failingCredential{c.err}, options)
 		require.NoError(t, err)

@@ -174,11 +174,11 @@ func rejecting(status int, message string) *searchtest.Server {
 func TestRejectedLineIsSetAsideAndPassed(t *testing.T) {
 	for name, srv := range map[string]*searchtest.Server{
 		"the document alone": failing(http.StatusBadRequest),
-		"for a value of the wrong type": rejecting(http.StatusBadRequest,
+		"a value of the wrong type": rejecting(http.StatusBadRequest,
 			"The request is invalid. Details: actions : 2: Cannot convert the literal 'x' to the expected type 'Edm.Int64'."),
-		"for a field that the index lacks": rejecting(http.StatusBadRequest,
+		"a field that the index lacks": rejecting(http.StatusBadRequest,
 			"The request is invalid. Details: The property 'third' does not exist on type 'search.documentFields'."),
-		"for its size": rejecting(http.StatusRequestEntityTooLarge, "The request is too large."),
+		"a document that is too large": rejecting(http.StatusRequestEntityTooLarge, "The request is too large."),
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, err := load(t, srv, 10)

@@ -76,7 +76,7 @@ func TestAContextThatEndsWhileTheTapsAreClosedOpensThem(t *testing.T) {
 
 func TestADocumentThatTheNewIndexRefusesKeepsTheAliasWhereItIs(t *testing.T) {
 	for name, bad := range map[string]func(*Fill){
-		"by the service": func(f *Fill) {
+		"a document that the service refuses": func(f *Fill) {
 			f.All = func(context.Context, string) iter.Seq2[models.RawAction, error] {
 				return func(yield func(models.RawAction, error) bool) {
 					_ = yield(models.RawAction{Key: "good", Type: models.ActionTypeUpload, Document: document("good", 1)}, nil) &&
@@ -84,7 +84,7 @@ func TestADocumentThatTheNewIndexRefusesKeepsTheAliasWhereItIs(t *testing.T) {
 				}
 			}
 		},
-		"by the sender": func(f *Fill) {
+		"a document that the sender refuses": func(f *Fill) {
 			f.All = func(context.Context, string) iter.Seq2[models.RawAction, error] {
 				return func(yield func(models.RawAction, error) bool) {
 					yield(models.RawAction{Key: "bad", Type: models.ActionTypeUpload, Document: []byte(`{`)}, nil)
