@@ -1,4 +1,4 @@
--- What people do. ARGV: 4 what, 5 the reason, then keys.
+-- The operations of queue.Admin. ARGV: 4 the operation, 5 the reason, then keys.
 -- Answer: {state, how many}
 local what, reason = ARGV[4], ARGV[5]
 if what == 'pause' then

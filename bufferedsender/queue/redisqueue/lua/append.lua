@@ -17,7 +17,7 @@ for i = 1, nrecords do
   keys[nfolds + i] = ARGV[at + 2 * i - 2]
 end
 
--- piles are those of the keys of records as they are now. What is only folded is not told of: whoever folds it has it.
+-- piles are the present piles of the keys of records. Piles that are only folded are left out: the folding caller has them.
 local function answer(gen, repeated)
   local out = {replaced, folded, gen, repeated}
   local seen, told = {}, 0
@@ -63,7 +63,7 @@ elseif part ~= 0 then
   return redis.error_reply('AZQPART')
 end
 
--- Keys of which nothing is there, and that come once, are the most of most calls: they need no entry in memory.
+-- Most keys of most calls are new and occur once: they need no entry in memory.
 local often, plain = {}, {}
 for _, k in ipairs(keys) do often[k] = (often[k] or 0) + 1 end
 do
@@ -110,7 +110,7 @@ for i = 1, nfolds do
   at = at + 4 + nrec
 end
 
--- What is put behind a pile is joined once: a pile that grows with each record is copied each time.
+-- Records for a pile are joined once, because a growing string is copied each time.
 local behind = {}
 local function join(e)
   local l = behind[e]
@@ -190,7 +190,7 @@ if mostkeys > 0 or mostbytes > 0 then
       end
     end
   end
-  -- What is parked has a share of its own: rule 7 of Append.
+  -- Parked keys have their own share: rule 7 of Append.
   if mostkeys > 0 and nk + nplain > keysbefore and m.nk + nk - min(parked, mostkeys) > mostkeys
     or mostbytes > 0 and nb + plainbytes > bytesbefore and m.b + nb - min(pb, mostbytes) > mostbytes then
     return redis.error_reply('AZQFULL ' .. table.concat({text(m.nk + nk), text(parked), text(m.b + nb), text(pb)}, ' '))

@@ -15,8 +15,8 @@ local released = false
 if nends > 0 then
   local keys = {}
   for i = 1, nends do keys[i] = ARGV[16 + 2 * i] end
-  -- A key with one record that is committed, and that has nothing else, is the most of most calls: it needs no entry in
-  -- memory. In its 99 bytes the place of what is leased begins at 41, the token at 71, the record at 89.
+  -- Most keys of most calls have only one record, which is committed: they need no entry in memory. In the 99 bytes the
+  -- place of the lease begins at 41, the token at 71, the record at 89.
   local raw, others, done, seen = get(K, keys), {}, {}, {}
   local ze = zrem[4]
   for i = 1, nends do
@@ -118,7 +118,7 @@ local function answer(chosen, keys)
   end
 end
 
--- For whoever repeats it from another object: what of it is settled here may be leased elsewhere, and the other way round.
+-- For a repeat from another object: a key that is settled here may be leased in another shard, and vice versa.
 if ARGV[17] == '1' and call('ZSCORE', Q, token) then
   out[1] = 5
   flush()
@@ -143,7 +143,7 @@ if ARGV[15] == '1' or m.pz then
   return out
 end
 
--- What has become due moves to the others.
+-- Keys that have become due move to the due ones.
 local due = each(D, 1000)
 if #due > 0 then
   load(due)
@@ -188,7 +188,7 @@ elseif keys > 0 then
       flush()
       return out
     end
-    -- It may get company of other shards.
+    -- The holder may get leases of other shards.
     if call('HGET', M, 'n') ~= '1' then h.mode = 1 end
   end
   if not ks and suspects > alone and h.s == 0 then

@@ -1,5 +1,5 @@
--- Refuses a shard of which something is gone. A key that was there when the last script ended, and is not now, was deleted by
--- somebody else, or evicted. Each entry is in one sorted set, and each record in one entry. Only Repair works on such a shard.
+-- Refuses a shard that has lost a key. A key that existed when the last script ended and is missing now was deleted by another
+-- program, or evicted. Each entry is in one sorted set, and each record in one entry. Only Repair works on such a shard.
 for i = 2, 15 do
   if sub(m.has, i, i) == '1' and there[i] == '0' then return redis.error_reply('AZQGONE ' .. KEYS[i]) end
 end

@@ -1,5 +1,5 @@
--- What a watcher asks: {now, how many are due, when the next becomes so or -1, how many keys there are, whether TIME fell back,
--- how many are parked, bytes of these}
+-- For a watcher: {now, number of due keys, time at which the next becomes due or -1, number of keys, whether TIME went back,
+-- number of parked keys, their bytes}
 local soon = -1
 for _, z in ipairs({D, E}) do
   local f = call('ZRANGE', z, 0, 0, 'WITHSCORES')

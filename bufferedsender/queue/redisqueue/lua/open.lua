@@ -1,4 +1,4 @@
--- Makes a shard that is not there, and says what it is. The marker is the first key that is written.
+-- Creates a missing shard, and describes it. The marker is the first key that is written.
 -- ARGV: 1 format version, 2 shards, 3 this one, 4 a random epoch, 5 name, 6 index, 7 endpoint, 8 whether it is made.
 -- Answer: {made, version, shards, shard, epoch, name, index, endpoint}
 local kind = redis.call('TYPE', KEYS[1]).ok

@@ -1,6 +1,6 @@
 -- Inspect and Contains. ARGV: 4 'end', 'scan' or 'get'; of scan: 5 the cursor; of get: 5 whether
 -- bodies are wanted, then keys.
--- Answer: of end: {state}; of scan: {TIME, what now is ahead of it, cursor, key, entry…}; of get: {TIME, what now is ahead of it, key, entry, holder,
+-- Answer: of end: {state}; of scan: {TIME, the lead of now over it, cursor, key, entry…}; of get: {TIME, the lead of now over it, key, entry, holder,
 -- records…}
 if ARGV[4] == 'end' then
   return {endleases() and 3 or 0}

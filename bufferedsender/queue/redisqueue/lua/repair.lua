@@ -1,7 +1,7 @@
--- Builds everything of a shard anew from its entries and records: the sorted sets, the counters, who holds what. An entry that
+-- Rebuilds a shard from its entries and records: the sorted sets, the counters, the holders. An entry that
 -- is gone is made from its records, which name their key; where even its sorted set is gone the key waits. Records that are gone
--- are counted, and so are those that no entry can be made from. The leases end. It takes time in proportion to the shard, in
--- one go. ARGV: 4 the most entries that it may have. Answer: {entries, lost records, keys of Redis that were gone…}, or -1 if
+-- are counted, and so are those that no entry can be made from. The leases end. The time is proportional to the size of
+-- the shard. ARGV: 4 the most entries that it may have. Answer: {entries, lost records, keys of Redis that were gone…}, or -1 if
 -- there are more.
 if max(call('HLEN', K), m.nk) > tonumber(ARGV[4]) then return {-1, 0} end
 local out = {0, 0}
@@ -45,8 +45,8 @@ for i = 1, #all, 2 do
   list[#list + 1] = e
 end
 
--- What has no entry: the records of a key from the last one on that replaces. They have the oldest generation, so that whoever
--- waits for them still does.
+-- A missing entry gets the records of the key from the last replacing one on. They have the oldest generation, so that callers
+-- still wait for them.
 local function made(k)
   local e = decode(k, false)
   entries[k] = e

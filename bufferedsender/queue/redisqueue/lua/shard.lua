@@ -1,21 +1,21 @@
--- What every script of a shard begins with: its keys, its clock, its marker, and the entries
+-- The beginning of every script of a shard: its keys, its clock, its marker, and the entries
 -- of its keys, which are read (load), changed in memory, and written (flush). Nothing is written before a
 -- script has checked everything that it could refuse.
 --
--- ARGV[1] is TIME: '' for that of the server, or milliseconds that a test sets. now is it and what it has ever fallen back: no
+-- ARGV[1] is TIME: '' for that of the server, or milliseconds that a test sets. now is TIME plus all of its steps back: no
 -- lease or delay ends later than its own length after the first script that follows.
 -- ARGV[2] is the epoch of the shard as the caller knows it.
 --
--- An entry e is what the shard knows of a key; entry.go has the bytes.
---   fk               what is in front: 0 nothing, 1 leased, 2 parked
+-- An entry e describes a key; entry.go has the bytes.
+--   fk               the records in front: 0 none, 1 leased, 2 parked
 --   ex, de, tr       leases that ran out, deaths, tries
 --   c, ms, ar, gn    the place of the pile: class, time, arrival, generation
 --   du, un           not due before, uncertain until
 --   pile, front      records, 11 bytes each: sequence number, size, whether it replaces
---   fc, fms, far, fgn  the place of what is in front
+--   fc, fms, far, fgn  the place of the records in front
 --   tok, til         token and part of the reservation, end of the lease
---   pat, rsn         when and why it was parked; rsn of what is leased says whether it is requested
---   rep, rrs         what was parked and replaced, and why it had been
+--   pat, rsn         when and why it was parked; rsn of a lease says whether it is requested
+--   rep, rrs         the parked record that was replaced, and the reason of its park
 --   lo               the sorted set that it is in: 0 none, 1 P, 2 S, 3 D, 4 E, 5 X
 local M, K, R, P, S, D, E, X, T, W, H, A, Y, G, Q = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5],
   KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
@@ -112,7 +112,7 @@ end
 
 local function member(e) return pack('>I6', e.ar) .. e.k end
 
--- score is the place: class first, then time. Arrival is the beginning of the member. What goes alone comes before zero.
+-- score is the place: class first, then time. Arrival is the beginning of the member. Suspects that go alone are below zero.
 local function score(e) return e.c * 4398046511104 + e.ms - (e.de > 1 and 70368744177664 or 0) end
 
 -- count adds what an entry contributes to the counters of the marker, or takes it away.
@@ -133,7 +133,7 @@ local function count(e, sign)
   if e.rep ~= '' then m.nr = m.nr + sign end
 end
 
--- What an entry has that says nothing else.
+-- The defaults of an entry.
 local blank = {__index = {raw = false, fk = 0, ex = 0, de = 0, tr = 0, c = 0, ms = 0, ar = 0, gn = 0, du = 0, un = 0, pile = '', front = '',
   fc = 0, fms = 0, far = 0, fgn = 0, tok = '', til = 0, pat = 0, rsn = '', rep = '', rrs = '', lo = 0}}
 
@@ -313,14 +313,14 @@ local function flush()
 end
 
 -- back gives the pile the place of what was in front of it, though its own may be the earlier one: it makes no
--- difference whether an Append comes before or after the end of a lease is noticed. The older generation stays.
+-- difference whether an Append comes before or after the detected end of a lease. The older generation stays.
 local function back(e, class)
   e.c, e.ms, e.ar, e.gn = class, e.fms, e.far, min(e.gn, e.fgn)
 end
 
 local function replaces(items) return string.byte(items, 11) == 1 end
 
--- giveback puts what is in front before the pile, but for the first done records.
+-- giveback puts the records in front before the pile, except the first done records.
 local function giveback(e, done)
   local cut = min(done * 11, #e.front)
   remove(sub(e.front, 1, cut))
@@ -339,7 +339,7 @@ local function giveback(e, done)
   end
 end
 
--- giveway ends that e is parked, because a record replaces what is. The newest is kept.
+-- giveway unparks e, because a record replaces the parked ones. The newest of these is kept.
 local function giveway(e)
   if e.rep ~= '' then remove(e.rep) end
   remove(sub(e.front, 1, -12))
@@ -347,7 +347,7 @@ local function giveway(e)
   e.fk, e.front, e.rsn, e.pat, e.du, e.tr = 0, '', '', 0, 0, 0
 end
 
--- park sets aside what is leased, but for the first done records.
+-- park parks the leased records, except the first done records.
 local function park(e, done, at, reason)
   local cut = min(done * 11, #e.front)
   remove(sub(e.front, 1, cut))
@@ -379,7 +379,7 @@ local function each(key, limit) -- members whose time has come
 end
 
 -- endleases ends the leases that have run out, and returns whether there are more of them: then
--- the caller comes again, so that no script is long.
+-- the caller repeats the script, so that no script is long.
 local function endleases()
   local over = each(E, 1000)
   if #over == 0 then return false end
@@ -404,7 +404,7 @@ local function endleases()
   return #over == 1000
 end
 
--- wake reaches the watchers of all processes. A user who may not publish must not make an error of what is written.
+-- wake notifies the watchers of all processes. A user without the right to publish must not get an error for a write.
 local function wake()
   redis.pcall('PUBLISH', ARGV[3], '')
 end
