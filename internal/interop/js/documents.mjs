@@ -166,7 +166,7 @@ export async function buffered({ sdk, indexClient, searchClient }) {
   });
 
   await scenario("send documents through the buffered sender to a failing service", async () => {
-    // faults.json answers 503 twice and then 413 to what is above 1500 bytes.
+    // faults.json answers 503 twice, and then 413 to requests above 1500 bytes.
     await indexClient.createIndex({
       name: "sick",
       fields: [

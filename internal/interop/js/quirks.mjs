@@ -14,7 +14,7 @@ const quirks = {
     // The name of the parameter of a lookup is encoded twice, %2524select, and
     // everything is returned.
     lookupSelectsNothing: true,
-    // What a search finds has @search.score and the like among its own fields.
+    // Results of a search have members such as @search.score among their own fields.
     documentHasAnnotations: true,
     // A reply without a body, as the service gives to the lookup of a document
     // that is missing, is read for an error all the same.

@@ -26,7 +26,7 @@ const service = {
     new sdk.SearchClient(endpoint, index, otherKey ? new sdk.AzureKeyCredential(otherKey) : credential, options),
 };
 
-// In this order: each goes on with what the ones before it left.
+// In this order: each continues with the state that the earlier ones left.
 await synonyms(service);
 await indexes(service);
 await uploads(service);

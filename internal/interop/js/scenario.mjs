@@ -1,4 +1,4 @@
-// scenario runs body and prints whether it threw. What went wrong is on stderr;
+// scenario runs body and prints whether it threw. The error is on stderr;
 // the scenarios after it run all the same.
 export async function scenario(name, body) {
   try {
@@ -11,7 +11,7 @@ export async function scenario(name, body) {
   }
 }
 
-// collect is an array of what an asynchronous iterator yields.
+// collect returns an array of the values of an asynchronous iterator.
 export async function collect(iterator) {
   const all = [];
   for await (const one of iterator) {

@@ -32,7 +32,7 @@ def synonyms(service: Service) -> None:
         check.assertEqual(client.get_synonym_map("lodging").e_tag, created.e_tag)
         check.assertEqual(client.get_synonym_map_names(), ["lodging"])
 
-        # Only what is assigned is written by version 12 as the service wants it.
+        # Version 12 writes only assigned members in the form that the service wants.
         created.synonyms = [*rules, "cheap, inexpensive"]
         updated = client.create_or_update_synonym_map(created, **UNCHANGED)
         check.assertEqual(len(updated.synonyms), 3)

@@ -24,7 +24,7 @@ from quirks import quirks_of
 from scenario import exit_code
 from service import connected
 
-# In this order: each goes on with what the ones before it left.
+# In this order: each continues with the state that the earlier ones left.
 SUBJECTS = [
     definitions.synonyms,
     definitions.indexes,

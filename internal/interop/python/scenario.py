@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import TestCase
 
-# check.assertEqual and the like say what they were given when they fail.
+# Methods such as check.assertEqual print their arguments when they fail.
 check = TestCase()
 check.maxDiff = None
 

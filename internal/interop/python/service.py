@@ -16,7 +16,7 @@ from quirks import Quirks
 # A refusal has to show as it is, not after ten more attempts.
 ONCE: dict[str, Any] = {"retry_total": 0}
 
-# For what is to be tried again: ten times, all but at once.
+# Retries: ten times, almost without a delay.
 AGAIN: dict[str, Any] = {"retry_total": 10, "retry_backoff_factor": 0.001}
 
 

@@ -19,7 +19,7 @@ public final class Run {
         var suggestions = new Suggestions(service);
         var buffered = new Buffered(service);
 
-        // In this order: each goes on with what the ones before it left.
+        // In this order: each continues with the state that the earlier ones left.
         definitions.synonyms();
         definitions.indexes();
         documents.uploads();

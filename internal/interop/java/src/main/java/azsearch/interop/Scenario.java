@@ -22,7 +22,7 @@ final class Scenario {
     }
 
     /**
-     * Runs the body and prints whether it threw. What went wrong is on stderr; the
+     * Runs the body and prints whether it threw. The error is on stderr; the
      * scenarios after it run all the same.
      */
     static void run(String name, Body body) throws InterruptedException {
