@@ -10,7 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// deepest is how often a secret may be encoded, for example in a URL in JSON in HTML. Each time adds to the work.
+// deepest is the maximum number of encodings of a secret, for example in a URL in JSON in HTML. Each time adds to the
+// work.
 const deepest = 2
 
 // spelling finds a secret in the text of a reply, whose format is unknown: JSON, HTML, plain text, one after the other,

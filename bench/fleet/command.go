@@ -29,7 +29,7 @@ var Command = cli.Command{
 		var p plan
 		set := cli.Flags("fleet", s)
 		set.DurationVar(&p.window, "window", 4*time.Second, "how long a measurement takes")
-		set.IntVar(&p.indexes, "indexes", 10_000, "how many indexes there are in the row many")
+		set.IntVar(&p.indexes, "indexes", 10_000, "number of indexes in the row many")
 		fast := set.Bool("fast", false, "-rounds 1 -window 300ms -indexes 300")
 		if err := table.Parse(&p.Plan, set, args, func() error {
 			if *fast {

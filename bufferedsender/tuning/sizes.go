@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// The large batches of a trial are spread times the small ones. In a trial of full batches the rate grows by at least
-	// urge per second, so that something is refused.
+	// In a trial the size of large batches is spread times that of small ones. In a trial of full batches the rate grows
+	// by at least urge per second, so that something is refused.
 	spread, urge = 16, 0.3
 	// A trial decides for documents if large batches are refused twice as often as small ones and the G-test (Sokal and
 	// Rohlf) exceeds certain, which happens by chance in less than one of seventy trials. It also does if all large ones

@@ -69,7 +69,7 @@ func (j *job) newSender(q queue.Queue, logger *slog.Logger) (*bufferedsender.Buf
 		Logger:            logger,
 	}
 	if j.Kill {
-		// Shorter than in a real program, where the leases of a dead process delay its keys for longer.
+		// A real program uses longer times, and the leases of a dead process delay its keys for longer.
 		opts.RequestTimeout = 150 * time.Millisecond
 		opts.UnknownWait = 200 * time.Millisecond
 		// On a machine that is busy with these processes, some requests time out.

@@ -58,7 +58,7 @@ func (l *loading) run() error {
 	if l.broken { // built records may count on missing changes
 		t.buildAll(0)
 	}
-	t.refold = t.stats.Unclean || l.broken // changes read need not be durable
+	t.refold = t.stats.Unclean || l.broken // the changes that were read need not be durable
 	t.logs.bits, t.written = t.shape.bits, len(t.told.Sealed)
 	return errors.Join(disk.Remove(folder, tmpName), tidy(folder, t.base.number))
 }

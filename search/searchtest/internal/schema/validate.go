@@ -81,7 +81,7 @@ func (d *definition) names(what string, list []*shape.Object) *reply.Error {
 	return nil
 }
 
-// identifiers is names for lists whose names have almost the rules of field names.
+// identifiers checks the names of lists by almost the rules of field names.
 func (d *definition) identifiers(what string, list []*shape.Object) *reply.Error {
 	for _, o := range list {
 		if name := o.Str("name"); name != "" && !identifierPattern.MatchString(name) {
