@@ -30,7 +30,7 @@ func statsPromises() []promise {
 			c.commit(leases[:1])
 			c.counts(4, 0, 1)
 		}),
-		of("Stats know the size of what is in the queue", func(c *trial) {
+		of("Stats has the size of the queue", func(c *trial) {
 			c.add(upload("a", "0123456789"))
 			if s := c.stats(); s.Bytes < 10 {
 				c.t.Fatalf("Bytes is %d, and a body has 10", s.Bytes)
@@ -121,7 +121,7 @@ func adminPromises() []promise {
 			c.h.Sleep(time.Minute)
 			equal(c, c.entry("b").Due.IsZero(), true, "due now")
 		}),
-		of("Inspect leaves bodies out unless they are asked for", func(c *trial) {
+		of("Inspect omits bodies unless they are requested", func(c *trial) {
 			c.add(upload("a", "1"))
 			entries, err := c.admin().Inspect(c.ctx, queue.Inspection{})
 			c.noError(err, "Inspect")
@@ -129,7 +129,7 @@ func adminPromises() []promise {
 			equal(c, len(entries[0].Waiting[0].Body), 0, "length of the body")
 			equal(c, string(c.entry("a").Waiting[0].Body), "1", "body")
 		}),
-		of("Contains finds what waits, is leased or is parked", func(c *trial) {
+		of("Contains finds waiting, leased and parked keys", func(c *trial) {
 			c.add(upload("a", "1"), upload("b", "2"), upload("c", "3"))
 			c.commit(c.take(1, "a: upload 1"))
 			c.end(queue.Park, c.take(1, "b: upload 2"))

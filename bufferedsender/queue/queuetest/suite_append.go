@@ -30,17 +30,17 @@ func appendPromises() []promise {
 			equal(c, c.add(changed("a")).Replaced, 1, "replaced")
 			c.take(1, "a: changed")
 		}),
-		of("merges wait behind what they are merged into, in the order of Append", func(c *trial) {
+		of("merges wait behind the records that they change, in the order of Append", func(c *trial) {
 			c.add(upload("a", "1"), merge("a", "2"))
 			equal(c, c.add(record("a", models.ActionTypeMergeOrUpload, "3"), merge("a", "4")).Replaced, 0, "replaced")
 			c.take(1, "a: upload 1 merge 2 mergeOrUpload 3 merge 4")
 		}),
-		of("a key that comes more than once in a call is folded as in several calls", func(c *trial) {
+		of("a key that occurs twice in a call is folded as in two calls", func(c *trial) {
 			receipt := c.add(merge("a", "1"), upload("a", "2"), upload("b", "3"), merge("a", "4"), remove("b", "5"))
 			equal(c, receipt.Replaced, 2, "replaced")
 			c.take(2, "a: upload 2 merge 4", "b: delete 5")
 		}),
-		of("what is leased is not touched by what is appended", func(c *trial) {
+		of("an append does not touch leased records", func(c *trial) {
 			c.add(upload("a", "1"))
 			leases := c.take(1, "a: upload 1")
 			equal(c, c.add(upload("a", "2")).Replaced, 0, "replaced")
@@ -48,7 +48,7 @@ func appendPromises() []promise {
 			c.commit(leases)
 			c.take(1, "a: upload 2")
 		}),
-		of("what is appended behind a lease folds there", func(c *trial) {
+		of("records behind a lease fold there", func(c *trial) {
 			c.add(upload("a", "1"))
 			leases := c.take(1, "a: upload 1")
 			c.add(merge("a", "2"))
@@ -56,7 +56,7 @@ func appendPromises() []promise {
 			c.commit(leases)
 			c.take(1, "a: upload 3")
 		}),
-		of("a receipt and Stats count what is new and what was replaced", func(c *trial) {
+		of("a receipt and Stats count new and replaced records", func(c *trial) {
 			for _, step := range []struct {
 				records  []queue.Record
 				replaced int
@@ -76,7 +76,7 @@ func appendPromises() []promise {
 			equal(c, s.Appended, 11, "Stats.Appended")
 			equal(c, s.Replaced, 4, "Stats.Replaced")
 		}),
-		of("records come back as they were appended, with their origin and rising numbers", func(c *trial) {
+		of("records are returned as they were appended, with their origin and rising numbers", func(c *trial) {
 			body := []byte("1")
 			call := c.call(queue.Record{Key: "a", Op: models.ActionTypeUpload, Body: body, Class: 3})
 			c.send(call)
@@ -199,7 +199,7 @@ func repeatPromises() []promise {
 			c.send(call)
 			c.take(1, "a: upload 1")
 		}),
-		of("a repeat that comes after Memory is never applied again", func(c *trial) {
+		of("a repeat after Memory is never applied again", func(c *trial) {
 			call := c.call(merge("a", "1"))
 			c.send(call)
 			c.h.Sleep(queue.Memory + time.Hour)
@@ -208,7 +208,7 @@ func repeatPromises() []promise {
 			}
 			c.take(1, "a: merge 1")
 		}),
-		of("a repeat that comes within Memory is known", func(c *trial) {
+		of("a repeat within Memory is recognized", func(c *trial) {
 			call := c.call(merge("a", "1"))
 			receipt := c.send(call)
 			c.h.Sleep(queue.Memory - time.Hour)
@@ -255,7 +255,7 @@ func foldPromises() []promise {
 			equal(c, c.stats().Folded, queue.PileLimit-1, "Stats.Folded")
 			c.add(merge("a", "new"))
 			leases := c.take(1, "a: merge all merge new")
-			equal(c, leases[0].Records[0].From, last.From, "From of what was folded")
+			equal(c, leases[0].Records[0].From, last.From, "From of folded records")
 			if leases[0].Records[0].Seq >= leases[0].Records[1].Seq {
 				c.t.Fatal("the numbers do not rise any more")
 			}
@@ -271,7 +271,7 @@ func foldPromises() []promise {
 			equal(c, c.send(folding(c, pile, "all again")).Folded, 0, "folded")
 			c.take(1, "a: merge all")
 		}),
-		of("a fold of what is leased meanwhile changes nothing", func(c *trial) {
+		of("a fold of records that were leased since changes nothing", func(c *trial) {
 			pile := piled(c, queue.PileLimit).Piles[0]
 			leases := c.reserve(1)
 			equal(c, c.send(folding(c, pile, "all")).Folded, 0, "folded")
@@ -279,7 +279,7 @@ func foldPromises() []promise {
 			c.commit(leases)
 			c.nothing("nothing waits")
 		}),
-		of("a fold of what was replaced meanwhile changes nothing", func(c *trial) {
+		of("a fold of records that were replaced since changes nothing", func(c *trial) {
 			pile := piled(c, queue.PileLimit).Piles[0]
 			c.add(upload("a", "new"))
 			equal(c, c.send(folding(c, pile, "all")).Folded, 0, "folded")
@@ -292,7 +292,7 @@ func foldPromises() []promise {
 			equal(c, c.send(call).Folded, 0, "folded")
 			equal(c, len(c.reserve(1)[0].Records), queue.PileLimit, "records")
 		}),
-		of("a fold leaves what waits behind it", func(c *trial) {
+		of("a fold keeps later records", func(c *trial) {
 			pile := piled(c, queue.PileLimit).Piles[0]
 			c.add(merge("a", "later"))
 			call := folding(c, pile, "all")
@@ -300,7 +300,7 @@ func foldPromises() []promise {
 			equal(c, c.send(call).Folded, queue.PileLimit-1, "folded")
 			c.take(2, "a: merge all merge later")
 		}),
-		of("folds come before the records of their call", func(c *trial) {
+		of("folds precede the records of their call", func(c *trial) {
 			pile := piled(c, queue.PileLimit).Piles[0]
 			call := folding(c, pile, "all")
 			call.Records = []queue.Record{merge(c.key("a"), "with it")}
@@ -331,7 +331,7 @@ func foldPromises() []promise {
 				c.t.Fatal("the numbers do not rise")
 			}
 		}),
-		of("a pile behind a lease is answered without what is leased", func(c *trial) {
+		of("the receipt of a pile behind a lease omits the leased records", func(c *trial) {
 			c.add(upload("a", "0"))
 			leases := c.take(1, "a: upload 0")
 			pile := piled(c, queue.PileLimit).Piles[0]

@@ -164,7 +164,7 @@ func emptyPromises() []promise {
 				n, err := f()
 				c.did(n, err, 0, what)
 			}
-			c.noError(a.Resume(c.ctx), "Resume of what is not paused")
+			c.noError(a.Resume(c.ctx), "Resume of a queue that is not paused")
 			c.counts(0, 0, 0)
 		}),
 	}

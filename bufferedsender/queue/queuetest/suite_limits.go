@@ -32,7 +32,7 @@ func limitPromises() []promise {
 			c.add(upload("d", "9"))
 			c.take(9, "b: upload 2", "c: upload 5", "d: upload 9")
 		}),
-		limited("a full queue takes what is about its keys", Config{MaxKeys: 2}, func(c *trial) {
+		limited("a full queue accepts calls about its own keys", Config{MaxKeys: 2}, func(c *trial) {
 			c.add(upload("a", "1"), upload("b", "2"))
 			c.take(1, "a: upload 1")
 			c.add(upload("a", "3"), merge("b", "4"))
@@ -46,7 +46,7 @@ func limitPromises() []promise {
 			c.end(queue.Commit, leases)
 			c.add(upload("c", "3"))
 		}),
-		limited("a call that was full may come again under its number", Config{MaxKeys: 1}, func(c *trial) {
+		limited("a refused call may be repeated under its number", Config{MaxKeys: 1}, func(c *trial) {
 			c.add(upload("a", "1"))
 			call := c.call(upload("b", "2"))
 			_, err := c.h.Queue.Append(c.ctx, call)
@@ -75,7 +75,7 @@ func limitPromises() []promise {
 // parkedLimits are promises about parked keys, which only operators remove.
 func parkedLimits() []promise {
 	return []promise{
-		limited("parked keys have a share of their own, and what exceeds it takes room of the others", Config{MaxKeys: 2}, func(c *trial) {
+		limited("parked keys have their own share, and only more than that takes room from others", Config{MaxKeys: 2}, func(c *trial) {
 			park := func(keys ...string) {
 				c.t.Helper()
 				n, err := c.admin().Park(c.ctx, "why", c.keys(keys...)...)
@@ -198,7 +198,7 @@ func bigPromises() []promise {
 			equal(c, len(leases[0].Records[0].Body), 1<<20, "length")
 			c.commit(leases)
 		}),
-		of("a thousand keys that come and change in any order are delivered with their last change", func(c *trial) {
+		of("a thousand keys that change in any order are delivered with their last change", func(c *trial) {
 			want := map[string]string{}
 			for round := range 20 {
 				var records []queue.Record

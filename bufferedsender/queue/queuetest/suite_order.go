@@ -10,13 +10,13 @@ import (
 //archtest:long a list of independent promises
 func orderPromises() []promise {
 	return []promise{
-		of("keys go in the order in which they came", func(c *trial) {
+		of("keys are leased in the order of arrival", func(c *trial) {
 			c.add(upload("c", "1"), upload("a", "2"))
 			c.add(upload("b", "3"))
 			c.take(1, "c: upload 1")
 			c.take(2, "a: upload 2", "b: upload 3")
 		}),
-		of("a change that came about earlier goes first", func(c *trial) {
+		of("an earlier change goes first", func(c *trial) {
 			now := c.h.Now()
 			c.add(since(upload("a", "1"), now.Add(-time.Second)), since(upload("b", "2"), now.Add(-time.Hour)), upload("c", "3"))
 			c.take(3, "b: upload 2", "a: upload 1", "c: upload 3")
@@ -39,11 +39,11 @@ func orderPromises() []promise {
 			c.add(since(upload("a", "1"), now.Add(-queue.MaxSkew-time.Hour)), since(upload("b", "2"), now.Add(-queue.MaxSkew-2*time.Hour)))
 			c.take(2, "a: upload 1", "b: upload 2")
 		}),
-		of("a more urgent class goes first, whatever the time", func(c *trial) {
+		of("a more urgent class goes first, at any time", func(c *trial) {
 			c.add(class(since(upload("a", "1"), c.h.Now().Add(-time.Hour)), 2), class(upload("b", "2"), 7), class(upload("c", "3"), 1), upload("d", "4"))
 			c.take(4, "d: upload 4", "c: upload 3", "a: upload 1", "b: upload 2")
 		}),
-		of("a key has the most urgent class of what waits for it", func(c *trial) {
+		of("a key has the most urgent class of its waiting records", func(c *trial) {
 			c.add(class(upload("a", "1"), 5), class(upload("b", "2"), 4))
 			c.add(class(merge("a", "3"), 3))
 			c.add(class(merge("a", "4"), 6))
@@ -77,7 +77,7 @@ func orderPromises() []promise {
 			}
 			c.t.Fatal("z has not had its turn in ten")
 		}),
-		of("what was appended behind a lease has the place of its own first record", func(c *trial) {
+		of("records appended behind a lease have the place of their own first record", func(c *trial) {
 			c.add(upload("a", "1"))
 			leases := c.take(1, "a: upload 1")
 			c.add(upload("b", "2"))
@@ -125,7 +125,7 @@ func reservePromises() []promise {
 			c.take(0)
 			c.counts(1, 1, 0)
 		}),
-		of("the same token again gets what it has and nothing else", func(c *trial) {
+		of("the same token again gets its leases and nothing else", func(c *trial) {
 			c.add(upload("a", "1"), upload("b", "2"), upload("c", "3"))
 			w := c.want(2)
 			leases := c.reserve(0, exactly(w))
@@ -177,7 +177,7 @@ func reservePromises() []promise {
 			c.commit(leases)
 			c.take(1, "a: merge 2")
 		}),
-		of("what stays of a pile is in front when the lease is released", func(c *trial) {
+		of("the rest of a pile is in front when the lease is released", func(c *trial) {
 			c.add(upload("a", "1"), merge("a", "2"))
 			leases := c.reserve(9, bytes(1))
 			c.add(merge("a", "3"))
@@ -204,7 +204,7 @@ func reservePromises() []promise {
 			c.h.Sleep(time.Minute)
 			c.expect(c.reserve(0, only("a", "b")), "a: upload 1")
 		}),
-		of("a paused queue gives nothing until Resume, and takes what comes", func(c *trial) {
+		of("a paused queue leases nothing until Resume, and accepts records", func(c *trial) {
 			c.add(upload("a", "1"), upload("b", "2"))
 			leases := c.take(1, "a: upload 1")
 			c.noError(c.admin().Pause(c.ctx, "the index is being rebuilt"), "Pause")
@@ -229,7 +229,7 @@ func reservePromises() []promise {
 			leases, _ = c.exchange(c.want(9), ends(queue.Release, leases)...)
 			c.expect(leases, "c: upload 3", "a: upload 4")
 		}),
-		of("Exchange commits what is leased only", func(c *trial) {
+		of("Exchange commits leased records only", func(c *trial) {
 			c.add(upload("a", "1"), upload("b", "2"))
 			leases := c.take(1, "a: upload 1")
 			// b waits, and is not leased under this token; the record that waits behind a does not belong to a's lease

@@ -28,13 +28,13 @@ func parkedPromises() []promise {
 			equal(c, c.line(e.Key, e.Parked), "a: upload 1 merge 2", "Parked")
 			c.take(9, "b: upload 3")
 		}),
-		of("Park with Done parks what is behind", func(c *trial) {
+		of("Park with Done parks the later records", func(c *trial) {
 			c.add(merge("a", "1"), merge("a", "2"), merge("a", "3"))
 			c.end(queue.Park, c.reserve(1), done(2))
 			e := c.entry("a")
 			equal(c, c.line(e.Key, e.Parked), "a: merge 3", "Parked")
 		}),
-		of("what is appended to a parked key waits behind it", func(c *trial) {
+		of("records appended to a parked key wait behind it", func(c *trial) {
 			parked(c, upload("a", "1"))
 			equal(c, c.add(merge("a", "2"), merge("a", "3")).Replaced, 0, "replaced")
 			c.nothing("a is parked")
@@ -42,7 +42,7 @@ func parkedPromises() []promise {
 			equal(c, e.State, queue.Parked|queue.Waiting, "State")
 			equal(c, c.line(e.Key, e.Waiting), "a: merge 2 merge 3", "Waiting")
 		}),
-		of("what was appended while the key was leased waits behind it when it is parked", func(c *trial) {
+		of("records appended during a lease wait behind the key when it is parked", func(c *trial) {
 			c.add(upload("a", "1"))
 			leases := c.reserve(1)
 			c.add(merge("a", "2"))
@@ -63,7 +63,7 @@ func parkedPromises() []promise {
 			equal(c, string(c.entry("a").Replaced.Body), "2", "Replaced, while the key is leased")
 			c.counts(0, 1, 0)
 		}),
-		of("what was replaced is forgotten when the key is committed", func(c *trial) {
+		of("a replaced record is dropped when the key is committed", func(c *trial) {
 			parked(c, upload("a", "1"))
 			c.add(upload("a", "2"))
 			leases := c.take(1, "a: upload 2")
@@ -101,7 +101,7 @@ func parkedPromises() []promise {
 			equal(c, leases[0].Tries, 0, "Tries")
 			equal(c, leases[0].Expired, 1, "Expired")
 		}),
-		of("a key that is parked although it was replaced meanwhile is unparked at once", func(c *trial) {
+		of("a key that is parked although it was replaced is unparked at once", func(c *trial) {
 			c.add(upload("a", "1"))
 			leases := c.reserve(1)
 			c.add(upload("a", "2"), merge("a", "3"))
@@ -121,7 +121,7 @@ func parkedPromises() []promise {
 			c.h.Sleep(time.Minute)
 			c.take(9, "a: upload 2")
 		}),
-		of("people park keys that are not leased", func(c *trial) {
+		of("an operator parks keys that are not leased", func(c *trial) {
 			c.add(upload("a", "1"), upload("b", "2"), merge("b", "3"))
 			c.take(1, "a: upload 1")
 			n, err := c.admin().Park(c.ctx, "by hand", c.keys("a", "b", "c")...)
@@ -131,7 +131,7 @@ func parkedPromises() []promise {
 			equal(c, e.Reason, "by hand", "Reason")
 			equal(c, c.line(e.Key, e.Parked), "b: upload 2 merge 3", "Parked")
 		}),
-		of("people park a key whose lease has run out, with what waits behind it", func(c *trial) {
+		of("an operator parks a key whose lease has expired, with its waiting records", func(c *trial) {
 			c.add(upload("a", "1"))
 			c.take(1, "a: upload 1")
 			c.add(merge("a", "2"))
@@ -141,7 +141,7 @@ func parkedPromises() []promise {
 			e := c.entry("a")
 			equal(c, c.line(e.Key, e.Parked), "a: upload 1 merge 2", "Parked")
 		}),
-		of("people unpark keys, which wait at their old places with what came behind", func(c *trial) {
+		of("an operator unparks keys, which wait at their old places with later records", func(c *trial) {
 			c.add(upload("a", "1"))
 			leases := c.take(1, "a: upload 1")
 			c.end(queue.Release, leases, again)
@@ -154,7 +154,7 @@ func parkedPromises() []promise {
 			leases = c.take(9, "a: upload 1 merge 3", "b: upload 2")
 			equal(c, leases[0].Tries, 0, "Tries")
 		}),
-		of("people unpark a key that has killed, and its deaths are forgotten", func(c *trial) {
+		of("an operator unparks a key that has killed, and its deaths are dropped", func(c *trial) {
 			c.add(upload("a", "1"))
 			for range queue.MaxDeaths {
 				c.die(1, "a: upload 1")
@@ -165,7 +165,7 @@ func parkedPromises() []promise {
 			equal(c, c.entry("a").Deaths, 0, "Deaths")
 			c.take(1, "a: upload 1")
 		}),
-		of("people drop parked records for good, and what came behind them waits", func(c *trial) {
+		of("an operator drops parked records, and later records wait", func(c *trial) {
 			parked(c, upload("a", "1"))
 			parked(c, upload("b", "2"))
 			c.add(merge("a", "3"), upload("c", "4"))
@@ -174,7 +174,7 @@ func parkedPromises() []promise {
 			c.counts(2, 0, 0)
 			c.expectAny(c.reserve(9), "a: merge 3", "c: upload 4")
 		}),
-		of("what waited behind dropped records is suspected of nothing", func(c *trial) {
+		of("records behind dropped records are not suspects", func(c *trial) {
 			c.add(upload("a", "1"))
 			c.take(1, "a: upload 1")
 			c.h.Sleep(lease)
@@ -184,7 +184,7 @@ func parkedPromises() []promise {
 			c.did(n, err, 1, "Drop")
 			equal(c, c.take(1, "a: merge 2")[0].Expired, 0, "Expired")
 		}),
-		of("keys that were parked are found, and gone when they were dropped", func(c *trial) {
+		of("parked keys are found, and are missing after a drop", func(c *trial) {
 			parked(c, upload("a", "1"))
 			equal(c, c.contains(c.key("a"))[0], true, "Contains")
 			n, err := c.admin().Drop(c.ctx, c.keys("a")...)
@@ -204,7 +204,7 @@ func parkedPromises() []promise {
 //archtest:long a list of independent promises
 func settledPromises() []promise {
 	return []promise{
-		of("what was appended is settled when it is committed, not before", func(c *trial) {
+		of("an append is settled when its records are committed, not before", func(c *trial) {
 			at := c.add(upload("a", "1"), upload("b", "2")).Position
 			c.settled(at, false, "while both wait")
 			leases := c.take(2, "a: upload 1", "b: upload 2")
@@ -230,7 +230,7 @@ func settledPromises() []promise {
 			c.add(upload("a", "1"))
 			c.settled("", true, "of before everything")
 		}),
-		of("changes that come later are not waited for", func(c *trial) {
+		of("later changes are not waited for", func(c *trial) {
 			at := c.add(upload("a", "1")).Position
 			c.settled(at, false, "while a waits")
 			leases := c.take(1, "a: upload 1")
@@ -253,7 +253,7 @@ func settledPromises() []promise {
 			leases := c.take(1, "a: upload 1")
 			c.add(upload("a", "2"))
 			c.end(queue.Release, leases)
-			c.settled(at, false, "while what replaced it waits")
+			c.settled(at, false, "while its replacement waits")
 			c.commit(c.take(1, "a: upload 2"))
 			c.settled(at, true, "when that is committed")
 		}),
@@ -272,7 +272,7 @@ func settledPromises() []promise {
 			c.commit(c.take(1, "a: upload 1"))
 			c.settled(at, true, "when a is committed")
 		}),
-		of("what is parked is settled, and so is what waits behind it", func(c *trial) {
+		of("parked records are settled, and so are records behind them", func(c *trial) {
 			c.add(upload("a", "1"))
 			at := c.add(merge("a", "2")).Position
 			c.settled(at, false, "while a waits")
@@ -282,14 +282,14 @@ func settledPromises() []promise {
 			c.end(queue.Park, leases)
 			c.settled(at, true, "when a is parked")
 			at = c.add(merge("a", "4")).Position
-			c.settled(at, true, "when more waits behind what is parked")
-			c.settled(at, true, "when asked again")
+			c.settled(at, true, "when more records wait behind the parked ones")
+			c.settled(at, true, "when called again")
 			at = c.add(upload("a", "5")).Position
 			c.settled(at, false, "when a is unparked by a record that replaces")
 			c.commit(c.take(1, "a: upload 5"))
 			c.settled(at, true, "when that is committed")
 		}),
-		of("what people park is settled, what they drop too", func(c *trial) {
+		of("records that an operator parks or drops are settled", func(c *trial) {
 			at := c.add(upload("a", "1")).Position
 			c.settled(at, false, "while a waits")
 			n, err := c.admin().Park(c.ctx, "", c.keys("a")...)
@@ -299,7 +299,7 @@ func settledPromises() []promise {
 			c.did(n, err, 1, "Drop")
 			c.settled(at, true, "when a is dropped")
 		}),
-		of("what was settled by being parked stays so when people unpark it", func(c *trial) {
+		of("records that were settled by a park stay settled after an unpark", func(c *trial) {
 			at := c.add(upload("a", "1")).Position
 			c.settled(at, false, "while a waits")
 			n, err := c.admin().Park(c.ctx, "", c.keys("a")...)
@@ -313,12 +313,12 @@ func settledPromises() []promise {
 			c.commit(c.take(1, "a: upload 1"))
 			c.settled(at, true, "when a is committed")
 		}),
-		of("what waited behind dropped records counts again", func(c *trial) {
+		of("records behind dropped records count again", func(c *trial) {
 			c.add(upload("a", "1"))
 			n, err := c.admin().Park(c.ctx, "", c.keys("a")...)
 			c.did(n, err, 1, "Park")
 			at := c.add(merge("a", "2")).Position
-			c.settled(at, true, "while it waits behind what is parked")
+			c.settled(at, true, "while it waits behind parked records")
 			n, err = c.admin().Drop(c.ctx, c.keys("a")...)
 			c.did(n, err, 1, "Drop")
 			at = c.add().Position

@@ -9,7 +9,7 @@ import (
 //archtest:long a list of independent promises
 func settlePromises() []promise {
 	return []promise{
-		of("Commit removes what was leased and nothing else", func(c *trial) {
+		of("Commit removes the leased records and nothing else", func(c *trial) {
 			c.add(upload("a", "1"), upload("b", "2"))
 			leases := c.take(1, "a: upload 1")
 			c.add(merge("a", "3"))
@@ -17,7 +17,7 @@ func settlePromises() []promise {
 			c.counts(2, 0, 0)
 			c.take(9, "b: upload 2", "a: merge 3")
 		}),
-		of("what is appended while its key is leased is delivered after the commit", func(c *trial) {
+		of("records appended during a lease are delivered after the commit", func(c *trial) {
 			c.add(upload("a", "1"))
 			leases := c.take(1, "a: upload 1")
 			c.add(upload("a", "1")) // the same value again is still a change
@@ -37,7 +37,7 @@ func settlePromises() []promise {
 			c.commit(c.take(9, "a: upload 2"))
 			c.counts(0, 0, 0)
 		}),
-		of("a zombie's commit does not end the lease of the next holder", func(c *trial) {
+		of("a late commit of a dead holder does not end the lease of the next one", func(c *trial) {
 			c.add(upload("a", "1"))
 			zombie := c.take(1, "a: upload 1")
 			c.h.Sleep(lease)
@@ -51,7 +51,7 @@ func settlePromises() []promise {
 			c.take(1, "a: upload 2")
 			equal(c, c.stats().Stale, 1, "Stats.Stale")
 		}),
-		of("whatever a zombie settles is stale and changes nothing", func(c *trial) {
+		of("a late settle of a dead holder is stale and changes nothing", func(c *trial) {
 			c.add(upload("a", "1"))
 			zombie := c.take(1, "a: upload 1")
 			c.h.Sleep(lease)
@@ -97,14 +97,14 @@ func settlePromises() []promise {
 			equal(c, leases[0].Expired, 0, "Expired")
 			equal(c, leases[0].Tries, 0, "Tries")
 		}),
-		of("Release puts the records in front of what came meanwhile", func(c *trial) {
+		of("Release puts the records in front of later ones", func(c *trial) {
 			c.add(upload("a", "1"))
 			leases := c.take(1, "a: upload 1")
 			c.add(merge("a", "2"))
 			c.end(queue.Release, leases)
 			c.take(1, "a: upload 1 merge 2")
 		}),
-		of("a released record gives way to one that replaced it meanwhile, which gets the place", func(c *trial) {
+		of("a released record yields to one that replaced it, which gets the place", func(c *trial) {
 			c.add(upload("a", "1"), merge("a", "2"))
 			c.h.Sleep(time.Second)
 			c.add(upload("b", "3"))
@@ -123,7 +123,7 @@ func settlePromises() []promise {
 			c.end(queue.Release, leases)
 			c.take(9, "a: upload 1", "b: upload 5", "c: upload 3 merge 4")
 		}),
-		of("Release with Done keeps what is behind", func(c *trial) {
+		of("Release with Done keeps the later records", func(c *trial) {
 			c.add(upload("a", "1"), merge("a", "2"), merge("a", "3"))
 			leases := c.take(1, "a: upload 1 merge 2 merge 3")
 			c.add(merge("a", "4"))
@@ -225,7 +225,7 @@ func settlePromises() []promise {
 //archtest:long a list of independent promises
 func leasePromises() []promise {
 	return []promise{
-		of("a lease lasts as long as was asked for", func(c *trial) {
+		of("a lease lasts as long as requested", func(c *trial) {
 			c.add(upload("a", "1"))
 			leases := c.take(1, "a: upload 1")
 			c.h.Sleep(lease - time.Millisecond)
@@ -247,7 +247,7 @@ func leasePromises() []promise {
 			c.commit(leases)
 			equal(c, c.take(1, "a: upload 3")[0].Expired, 0, "Expired after a commit")
 		}),
-		of("what came meanwhile is not lost when a lease runs out", func(c *trial) {
+		of("later records are not lost when a lease expires", func(c *trial) {
 			c.add(upload("a", "1"), upload("b", "2"))
 			c.take(2, "a: upload 1", "b: upload 2")
 			c.add(merge("a", "3"), upload("b", "4"))

@@ -21,7 +21,7 @@ func durablePromises() []promise {
 		}
 	}
 	return []promise{
-		durable("what was appended survives, in its order", func(c *trial, b Backend) {
+		durable("appended records survive, in their order", func(c *trial, b Backend) {
 			c.add(upload("b", "1"), merge("b", "2"), remove("a", "3"), changed("c"))
 			c.h.Sleep(time.Second)
 			c.add(class(upload("d", "4"), 0), since(upload("e", "5"), c.h.Now().Add(-time.Hour)))
@@ -29,7 +29,7 @@ func durablePromises() []promise {
 			c.counts(5, 0, 0)
 			c.take(9, "e: upload 5", "b: upload 1 merge 2", "a: delete 3", "c: changed", "d: upload 4")
 		}),
-		durable("what was settled does not come back", func(c *trial, b Backend) {
+		durable("settled records do not come back", func(c *trial, b Backend) {
 			c.add(upload("a", "1"), upload("b", "2"), upload("c", "3"))
 			leases := c.take(2, "a: upload 1", "b: upload 2")
 			c.add(upload("b", "4"))
@@ -37,7 +37,7 @@ func durablePromises() []promise {
 			reopen(c, b)
 			c.take(9, "c: upload 3", "b: upload 4")
 		}),
-		durable("what was leased comes again, with what waits behind it, and counts as run out", func(c *trial, b Backend) {
+		durable("leased records come back with the waiting ones, and count as expired", func(c *trial, b Backend) {
 			c.add(upload("a", "1"), upload("b", "2"))
 			zombie := c.take(2, "a: upload 1", "b: upload 2")
 			c.add(merge("a", "3"), upload("b", "4"))
@@ -67,7 +67,7 @@ func durablePromises() []promise {
 			_, err := c.h.Queue.Append(c.ctx, call)
 			c.is(err, queue.ErrTooOld, "the call before the last one")
 		}),
-		durable("parked keys stay parked, with their reasons and what gave way", func(c *trial, b Backend) {
+		durable("parked keys stay parked, with their reasons and replaced records", func(c *trial, b Backend) {
 			c.add(upload("a", "1"), upload("b", "2"))
 			c.end(queue.Park, c.take(2, "a: upload 1", "b: upload 2"), reason("why"))
 			c.add(merge("a", "3"), upload("b", "4"))
@@ -157,7 +157,7 @@ func durablePromises() []promise {
 			c.take(9, "b: upload 2")
 			c.expect(c.reserve(9, c.by("B")), "a: upload 1", "c: upload 3")
 		}),
-		durable("what was replaced stays gone", func(c *trial, b Backend) {
+		durable("a replaced record does not come back", func(c *trial, b Backend) {
 			for i := range 10 {
 				c.add(upload("a", fmt.Sprint(i)), upload("b", fmt.Sprint(i)))
 			}
@@ -221,7 +221,7 @@ func sharedPromises() []promise {
 			with(c, other, func() { c.nothing("a is leased", c.by("B")) })
 			c.commit(leases)
 		}),
-		shared("a zombie of one object ends nothing of the other", func(c *trial, other queue.Queue) {
+		shared("a dead holder of one object ends nothing of another object", func(c *trial, other queue.Queue) {
 			c.add(upload("a", "1"))
 			zombie := c.take(1, "a: upload 1")
 			c.h.Sleep(lease)
@@ -265,7 +265,7 @@ func sharedPromises() []promise {
 				with(c, other, func() { c.end(queue.Release, leases) })
 			})
 		}),
-		shared("Settled waits for what was appended through any object", func(c *trial, other queue.Queue) {
+		shared("Settled waits for appends through any object", func(c *trial, other queue.Queue) {
 			c.add(upload("a", "1"))
 			with(c, other, func() {
 				c.adder, c.number = queue.NewID(), 0

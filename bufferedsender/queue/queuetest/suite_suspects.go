@@ -80,7 +80,7 @@ func suspectPromises() []promise {
 			equal(c, leases[0].Expired, 0, "Expired")
 			equal(c, c.entry("a").Deaths, 0, "Deaths")
 		}),
-		of("of a part only what was in a request goes alone, to any number of holders", func(c *trial) {
+		of("only the requested keys of a part go alone, to any number of holders", func(c *trial) {
 			lines := c.died(17)
 			c.request(c.take(24, lines[:5]...)[1:3]...)
 			c.h.Sleep(lease)
@@ -163,10 +163,10 @@ func suspectPromises() []promise {
 			c.take(9, "x: upload 1")
 			c.request(alone...)
 			c.h.Sleep(time.Hour)
-			equal(c, c.entry("a").Deaths, 2, "Deaths of what was alone no more")
+			equal(c, c.entry("a").Deaths, 2, "Deaths of a key that is no longer alone")
 			c.take(9, lines...)
 		}),
-		of("a suspect that is named is leased whatever its turn, and is not alone with another", func(c *trial) {
+		of("a named suspect is leased before its turn, and not alone with another one", func(c *trial) {
 			lines := c.died(17)
 			c.die(24, lines[:5]...)
 			c.expect(c.reserve(0, only("b", "q")), lines[1], lines[16])
@@ -220,7 +220,7 @@ func suspectPromises() []promise {
 			equal(c, e.Deaths, queue.MaxDeaths+1, "Deaths")
 			equal(c, string(e.Parked[0].Body), "2", "Parked")
 		}),
-		of("what was appended while the third holder died is new work", func(c *trial) {
+		of("records appended while the third holder died are new work", func(c *trial) {
 			lines := c.died(1)
 			c.die(9, lines...)
 			c.request(c.take(9, lines...)...)
