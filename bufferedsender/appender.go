@@ -40,7 +40,7 @@ type appender struct {
 	last    appended
 }
 
-// appended describes what is in the queue.
+// appended describes the records in the queue.
 type appended struct {
 	position queue.Position
 	number   uint64 // of the last call

@@ -24,7 +24,7 @@ type gate struct {
 	service *breaker.Breaker // shared by all indexes, or nil
 	contain func(handler string)
 
-	// Owned by the publisher goroutine: the status that State has read last.
+	// status is the status that State has read last. Only the publisher goroutine uses it.
 	status breaker.Status
 	whole  breaker.Status // of service
 	known  bool

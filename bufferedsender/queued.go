@@ -228,8 +228,8 @@ func pausedQueue(s *queue.Stats) error {
 	return fmt.Errorf("%w: the queue is paused: %s", ErrPaused, s.PauseReason)
 }
 
-// waited returns why ctx ended and what the queue still held. s is its last Stats; trouble is the error of the last
-// call.
+// waited returns why ctx ended and how much the queue still held. s is its last Stats; trouble is the error of the
+// last call.
 func (f *feed) waited(ctx context.Context, s *queue.Stats, trouble error) error {
 	err := f.s.publisher.WaitError(ctx)
 	if trouble != nil && !errors.Is(trouble, ctx.Err()) {

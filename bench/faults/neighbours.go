@@ -163,7 +163,7 @@ func (b *block) moveOut() (met map[string]int) {
 	b.stop()
 	b.feeds.Wait()
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // discard what they have buffered
+	cancel() // discard their buffered documents
 	_ = b.fleet.Close(ctx)
 	return met
 }

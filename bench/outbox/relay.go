@@ -113,7 +113,7 @@ func (r *running) end() error {
 	r.stop()
 	err := errors.Join(<-r.ended, r.said.err())
 	if s := r.relay.Stats(); s.Failed+s.Dead+s.Stale+s.LeasesLost+s.Late > 0 {
-		err = errors.Join(err, fmt.Errorf("the relay has met what should not be: %+v", s))
+		err = errors.Join(err, fmt.Errorf("the relay has detected an impossible state: %+v", s))
 	}
 	return err
 }

@@ -16,7 +16,7 @@ const (
 // asked caches the last answer of something that may be slow or hang. An old answer is refreshed by one goroutine at a
 // time, and readers wait for that at most for patience.
 type asked[T any] struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	value T
 	err   error
 	at    time.Time

@@ -40,8 +40,8 @@ type place struct {
 	Error   string  `json:"error,omitempty"`
 }
 
-// oldest returns what has waited longest in a queue, or dead letters of an outbox. The cost may be proportional to its
-// content, so it is not part of the state.
+// oldest returns the records that have waited longest in a queue, or dead letters of an outbox. The cost may be
+// proportional to its content, so it is not part of the state.
 func (p *page) oldest(w http.ResponseWriter, r *http.Request) {
 	var ask func(ctx context.Context) ([]entry, error)
 	if name := r.FormValue("queue"); name != "" {

@@ -22,7 +22,7 @@ const (
 // Recent keeps the latest reports of the senders of a process: durations of requests, and failures by reason with the
 // last five of each. The zero value is valid. It is safe for concurrent use.
 type Recent struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	senders map[string]*reported
 }
 

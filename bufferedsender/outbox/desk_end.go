@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// verdictOf returns what an outcome means for the rows of an action.
+// verdictOf returns the effect of an outcome on the rows of an action.
 func verdictOf(o models.Outcome) relay.Verdict {
 	switch {
 	case o.Completed():

@@ -258,7 +258,7 @@ func (b *budget) force(r *Room, need size) {
 	r.loan, b.loans = r.loan.plus(lack), b.loans.plus(lack)
 }
 
-// hold sets what r holds.
+// hold sets the room that r holds.
 func (b *budget) hold(r *Room, held size) {
 	if r.idle && r.floor != b.floor && held.within(b.floor) && b.entering.count == 0 && b.large.first == nil && b.floor.minus(r.floor).max(size{}).fits(b.free()) {
 		b.unidle(r)
@@ -364,7 +364,7 @@ func (b *budget) loan(r *Room) verdict {
 	}
 }
 
-// lend grants r what it lacks, in whole batches or as much of one as is left.
+// lend grants r its missing room, in whole batches or as much of one as is left.
 func (b *budget) lend(r *Room) {
 	_, mine := b.toLend(r.lane)
 	lack := b.lack(r)

@@ -114,7 +114,7 @@ func (l *line) delay(p *place, bytes int64) {
 	}
 }
 
-// turn returns what a request counts, bounded so that sums do not overflow.
+// turn returns the bytes that a request counts, bounded so that sums do not overflow.
 func turn(bytes int64) int64 { return min(max(bytes, 1), mostBytes) }
 
 // refund undoes charge, unless the member's tag was raised since, so that it has paid nothing. The tag stays at or

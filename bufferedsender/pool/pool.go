@@ -287,7 +287,7 @@ func (p *Pool) repay(m *Member, lane models.Class, bytes int64, paid paid) {
 	}
 }
 
-// untake takes back what was granted to a seat that does not take it. mu must be held.
+// untake takes back a slot granted to a seat that does not take it. mu must be held.
 func (p *Pool) untake(s *Seat) (news told) {
 	s.taken()
 	m := s.member
@@ -349,7 +349,7 @@ func (t told) wake() {
 	}
 }
 
-// A ShutdownError reports what was not done.
+// A ShutdownError reports the work that was not done.
 type ShutdownError struct {
 	// Refused is how many requests waited for a slot.
 	Refused int

@@ -170,7 +170,7 @@ func (c *call) states(keys []string) error {
 	return s.write(c)
 }
 
-// settleDown ends a call and syncs what it has written.
+// settleDown ends a call and syncs its writes.
 func (q *Queue) settleDown(ctx context.Context, c *call, err error) error {
 	until := q.log.end()
 	if err = errors.Join(err, c.end()); err != nil {

@@ -47,9 +47,9 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// magic[8] version u32 crc u32 queue[16] number u32 first u32 created i64 index endpoint, then zeros. In version 1 the
-// checksum covers what follows it. From version 2 on it also covers magic and version; otherwise a flipped bit in the
-// version would make a damaged header look like one of a newer version.
+// magic[8] version u32 crc u32 queue[16] number u32 first u32 created i64 index endpoint, then zeros. In version 1
+// the checksum covers the bytes after it. From version 2 on it also covers magic and version; otherwise a flipped bit
+// in the version would make a damaged header look like one of a newer version.
 func (h *header) encode() []byte {
 	b := make([]byte, 16, headerSize)
 	copy(b, headerMagic)

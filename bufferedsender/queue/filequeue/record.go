@@ -25,7 +25,7 @@ func (r ref) Bytes() int { return int(r.length) }
 //	crc u32, length of the body u32, length of the key u16, op u8, class u8, index u32,
 //	seq u64, since i64, adder [16], number u64, key, body
 //
-// The checksum covers what follows it.
+// The checksum covers the bytes after it.
 const recordHeader = 56
 
 // noSince marks a record without Since.

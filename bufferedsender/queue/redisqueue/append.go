@@ -37,7 +37,7 @@ func (p *parts) room(entries, bytes int) *part {
 	return (*p)[len(*p)-1]
 }
 
-// Append implements queue.Queue. See the package for what one call is.
+// Append implements queue.Queue. The package comment defines a call.
 func (q *Queue) Append(ctx context.Context, call queue.Call) (queue.Receipt, error) {
 	if err := queue.CheckCall(&call); err != nil {
 		return queue.Receipt{}, fmt.Errorf("redisqueue: %w", err)

@@ -326,7 +326,7 @@ func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End)
 	return leases, stale, nil, nil
 }
 
-// size returns what a lease counts for Want.Bytes.
+// size returns the bytes that a lease counts for Want.Bytes.
 func size(l *queue.Lease) (n int) {
 	for i := range l.Records {
 		n += len(l.Key) + len(l.Records[i].Body)

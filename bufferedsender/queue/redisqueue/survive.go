@@ -50,7 +50,7 @@ func word(s string) string {
 
 func yes(s string) string { return map[string]string{"1": "yes", "0": "no", "": "unknown"}[s] }
 
-// survives describes what a queue on a server survives.
+// survives describes which failures a queue on a server survives.
 func (d Durability) survives(s *rediskit.Server) string {
 	var b strings.Builder
 	switch {

@@ -159,7 +159,7 @@ func (w *Worker) End() error {
 // Alive reports whether a worker is ready. It returns an error if the worker has ended without an order.
 func (w *Worker) Alive() (ready bool, err error) {
 	select {
-	case <-w.ended: // first, because an ended worker may have been ready
+	case <-w.ended: // tested first, because an ended worker may have been ready
 		return false, errors.Join(fmt.Errorf("a worker (%s) has ended without an order", w.Role), w.exit)
 	default:
 	}

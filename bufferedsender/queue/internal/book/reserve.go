@@ -80,7 +80,7 @@ type taking[R Ref] struct {
 	leases []Lease[R]
 }
 
-// turn takes what is next: a suspect that goes alone, a part of the other suspects, or keys that are not suspects.
+// turn takes the next keys: a suspect that goes alone, a part of the other suspects, or keys that are not suspects.
 func (t *taking[R]) turn() {
 	b, by := t.b, t.r.by
 	switch alone := len(b.lone.items) > 0; {
