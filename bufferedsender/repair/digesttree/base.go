@@ -20,7 +20,7 @@ const (
 )
 
 // errDamaged means that data differs from what was written.
-var errDamaged = errors.New("the data is damaged")
+var errDamaged = errors.New("damaged data")
 
 // segmentInfo describes a segment of a base, as stored in the table.
 type segmentInfo struct {

@@ -56,9 +56,9 @@ func (o *Options) withDefaults() (c Options, err error) {
 
 // Errors of Open, Compare and Rebuild about the state of a tree.
 var (
-	errClosed     = errors.New("the digest tree is closed")
-	errLocked     = errors.New("the digest tree is in use by another Tree")
-	errRebuilding = errors.New("the digest tree is being rebuilt")
+	errClosed     = errors.New("digest tree is closed")
+	errLocked     = errors.New("digest tree is in use by another Tree")
+	errRebuilding = errors.New("digest tree is being rebuilt")
 )
 
 // Stats is a snapshot of the counters of a Tree.
