@@ -182,7 +182,7 @@ func TestASearchThatWouldTakeTooLongIsDamage(t *testing.T) {
 	d := disktest.New()
 	d.Put(fileName, whole+strings.Repeat("\x00\x00\x0f\x00", format.Full/4))
 	_, damage, _ := openFile(t, d)
-	require.NotNil(t, damage, "not silently")
+	require.NotNil(t, damage, "the damage is reported")
 	require.Equal(t, int64(ends[0]), damage.Offset)
 }
 

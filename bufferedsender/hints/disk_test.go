@@ -114,12 +114,12 @@ func TestAddDoesNotWaitForADiskThatHangsAndOneSyncHasAll(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		require.ErrorIs(t, s.Sync(ctx), context.DeadlineExceeded)
-		require.ErrorIs(t, s.Close(ctx), context.DeadlineExceeded, "and goes on")
+		require.ErrorIs(t, s.Close(ctx), context.DeadlineExceeded, "Close continues after its context")
 		syncs := d.Syncs()
 		close(stuck)
 		require.NoError(t, s.Close(t.Context()))
 		require.Zero(t, s.Stats().Unsynced)
-		require.Equal(t, 2, d.Syncs()-syncs, "one for the first key, one for all others")
+		require.Equal(t, 2, d.Syncs()-syncs, "one sync for the first key, one for all others")
 		require.Len(t, content(openDisk(t, d.Disk, 0))["hotels"], 101)
 	})
 }
@@ -284,7 +284,7 @@ func TestTheFileIsAtMostTwiceWhatItTells(t *testing.T) {
 			rewrites++
 		}
 	}
-	require.True(t, marked, "there were more than there is room for")
+	require.True(t, marked, "there were more keys than room")
 	require.Less(t, rewrites, 100, "a rewrite pays for many changes")
 	require.Equal(t, content(s), content(openDisk(t, d, 0)))
 }

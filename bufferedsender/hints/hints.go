@@ -23,10 +23,10 @@ var (
 	// ErrDamaged means that the file of a Set cannot be read, because something other than a crash changed it, or another
 	// version of the program wrote it. Hints are missing, perhaps those of an index whose name cannot be read. Remove the
 	// file, which the error names, open the folder again, and call AddEverything for each index.
-	ErrDamaged = errors.New("the repair hints are damaged")
+	ErrDamaged = errors.New("repair hints are damaged")
 
 	errClosed = errors.New("hints: the Set is closed")
-	errLocked = errors.New("the repair hints are in use by another Set")
+	errLocked = errors.New("repair hints are in use by another Set")
 )
 
 // Options configures Open. nil and the zero value are ready to use.

@@ -113,7 +113,7 @@ func TestKeysAddedWhileEverythingIsComparedStay(t *testing.T) {
 	b := s.Take("hotels", 1)
 	require.True(t, b.Everything)
 	require.Empty(t, b.Keys)
-	require.True(t, nothing(s.Take("hotels", 1)), "one comparison at a time")
+	require.True(t, nothing(s.Take("hotels", 1)), "only one comparison at a time")
 	add(t, s, "hotels", "c")
 	s.Done(b)
 	require.Equal(t, []string{"c"}, drain(s, "hotels"))
@@ -128,7 +128,7 @@ func TestKeysAddedWhileEverythingIsComparedStay(t *testing.T) {
 	b = s.Take("hotels", 1)
 	require.NoError(t, s.AddEverything("hotels"))
 	s.Done(b)
-	require.Equal(t, []string{everythingMark}, drain(s, "hotels"), "added again meanwhile")
+	require.Equal(t, []string{everythingMark}, drain(s, "hotels"), "the entry was added again")
 }
 
 func TestAMarkLeavesNothingToABatch(t *testing.T) {
@@ -140,7 +140,7 @@ func TestAMarkLeavesNothingToABatch(t *testing.T) {
 	add(t, s, "hotels", "a")
 	s.Done(b)
 	s.Back(b)
-	require.Equal(t, []string{"a"}, drain(s, "hotels"), "which was added later")
+	require.Equal(t, []string{"a"}, drain(s, "hotels"), "a was added later")
 	require.Zero(t, s.bytes)
 }
 

@@ -65,9 +65,9 @@ func TestAKilledProcessKeepsWhatWasSyncedAndFreesTheFolder(t *testing.T) {
 			require.True(t, next(), "the other process has ended")
 		}
 		_, err = Open(dir, nil)
-		require.ErrorIs(t, err, errLocked, "while the other process lives")
+		require.ErrorIs(t, err, errLocked, "the other process still runs")
 		require.ErrorContains(t, err, dir)
-		require.ErrorContains(t, err, fmt.Sprint(cmd.Process.Pid), "who has it")
+		require.ErrorContains(t, err, fmt.Sprint(cmd.Process.Pid), "the error names the process")
 		require.NoError(t, cmd.Process.Kill())
 		for next() {
 		}
@@ -77,7 +77,7 @@ func TestAKilledProcessKeepsWhatWasSyncedAndFreesTheFolder(t *testing.T) {
 		s := openDir(t, dir, nil)
 		keys := s.Stats().Keys["hotels"]
 		assert.GreaterOrEqual(t, keys, last+1)
-		assert.LessOrEqual(t, keys, last+2, "one Sync may not have returned")
+		assert.LessOrEqual(t, keys, last+2, "one call of Sync may not have returned")
 		require.Equal(t, keysOf(0, keys), drain(s, "hotels"), "taken keys are present again")
 	}
 }

@@ -69,14 +69,14 @@ plan: 3 in place, 0 need a rebuild, 0 refused, 1 unchanged
 	refused := "azsearch: nothing was changed: index \"rooms\" needs a rebuild: define it as indexes/rooms-2.json; see the plan, or apply single files\n"
 	got = s.run("apply", "defs")
 	assert.Equal(t, 2, got.code)
-	assert.Equal(t, refused, got.stderr, "it does not advise -yes")
+	assert.Equal(t, refused, got.stderr, "the message does not advise -yes")
 	got = s.run("apply", "-yes", "defs")
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.stdout, "  needs a rebuild  fields/stars.type: \"Edm.Int64\" → \"Edm.Double\" (the type of a field is fixed)\n                   define it as indexes/rooms-2.json")
 	assert.Equal(t, refused, got.stderr)
 	one := s.file("defs/indexes/rooms.json")
 	s.write("defs/indexes/rooms.json", strings.Replace(one, `"type": "Edm.String"`, `"type": "Edm.Int32"`, 1))
-	assert.Equal(t, 1, strings.Count(s.run("apply", "defs").stdout, "define it as indexes/rooms-2.json"), "once for two changes")
+	assert.Equal(t, 1, strings.Count(s.run("apply", "defs").stdout, "define it as indexes/rooms-2.json"), "the advice is given once for two changes")
 	s.write("defs/indexes/rooms.json", one)
 	assert.Equal(t, "wrote 1 of 4 definitions to defs\n", s.run("pull", "defs").stdout)
 
@@ -142,7 +142,7 @@ func TestApplyFillsTheIndexThatAnAliasMovesTo(t *testing.T) {
 	assert.Contains(t, got.stdout, `apply -fill fills it from "hotels-1"`)
 	assert.Contains(t, s.run("apply", "defs").stderr, `alias "hotels" needs a rebuild: add -fill`)
 	got = s.run("apply", "-fill", "defs")
-	assert.Equal(t, 2, got.code, "it is a plan")
+	assert.Equal(t, 2, got.code, "the output is a plan")
 	assert.Contains(t, got.stdout, `("hotels-2" is filled from "hotels-1" first)`)
 	assert.Contains(t, got.stdout, "stop what writes until then")
 
@@ -245,5 +245,5 @@ func TestSecondApplyHasNothingToDo(t *testing.T) {
 	s.write("defs/skillsets/words.json", strings.Replace(s.file("defs/skillsets/words.json"), `"inputs"`, `"lineEnding":"LineFeed","inputs"`, 1))
 	got = s.run("apply", "defs")
 	assert.Contains(t, got.stdout, `skills/#1.lineEnding: "Space" → "LineFeed"`)
-	assert.Contains(t, got.stdout, "plan: 1 in place", "and no other change")
+	assert.Contains(t, got.stdout, "plan: 1 in place", "no other change is planned")
 }

@@ -35,7 +35,7 @@ func TestNoMessageRepeatsThePasswordOfAnArgument(t *testing.T) {
 	}
 	made, err := os.ReadDir(".")
 	assert.NoError(t, err)
-	assert.Empty(t, made, "nothing is made that has such a name")
+	assert.Empty(t, made, "no file has such a name")
 }
 
 func TestURLIsRefusedByNameWhereAFileIsMeant(t *testing.T) {

@@ -42,7 +42,7 @@ func TestCopyAndExportSession(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, status, "created without a file to continue from")
 	s.write("bad.json", `{"name":"any","fields":[{"name":"id","type":"Edm.Strin","key":true}]}`)
 	assert.Equal(t, 3, s.run("copy", "-resume", "state", "-create", "bad.json", "hotels", "rest").code)
-	assert.NoFileExists(t, filepath.Join(s.dir, "state"), "nothing was copied")
+	assert.NoFileExists(t, filepath.Join(s.dir, "state"), "no document was copied")
 	got = s.run("copy", "hotels", "Rest")
 	assert.Equal(t, 2, got.code, got.stderr)
 
@@ -55,7 +55,7 @@ func TestCopyAndExportSession(t *testing.T) {
 	got = s.run("copy", "-resume", "state", "hotels", "rest")
 	require.Zero(t, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "continuing; copied already: 1 key range\n")
-	assert.Contains(t, got.stderr, "copied to rest: 1,941 of 1,941 documents", "those behind 1500")
+	assert.Contains(t, got.stderr, "copied to rest: 1,941 of 1,941 documents", "documents after the first 1500")
 	assert.Equal(t, 2, strings.Count(got.stdout, "\t2501 documents\t"))
 	assert.NoFileExists(t, filepath.Join(s.dir, "state"))
 

@@ -52,7 +52,7 @@ func TestEveryCommandHasThreeExamplesAndNoMisleadingDefault(t *testing.T) {
 		all := examplesOf(c)
 		assert.GreaterOrEqual(t, len(all), 3, name)
 		for _, example := range all {
-			assert.Contains(t, example, name, "it is of this command")
+			assert.Contains(t, example, name, "the example is of this command")
 		}
 		var help bytes.Buffer
 		root := newCommand(&help, io.Discard)

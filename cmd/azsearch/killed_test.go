@@ -72,7 +72,7 @@ func (k *killer) run(args ...string) ended {
 			}
 		}
 		look.Stop()
-		require.Negative(k.t, cmd.ProcessState.ExitCode(), "it ended before kill %d: %s%s", n+1, &stdout, &stderr)
+		require.Negative(k.t, cmd.ProcessState.ExitCode(), "the process ended before kill %d: %s%s", n+1, &stdout, &stderr)
 		assert.GreaterOrEqual(k.t, k.progress(), before, "a checkpoint never goes back")
 		again := k.repeats()
 		assert.LessOrEqual(k.t, again, k.most, "kill %d", n+1)
@@ -133,7 +133,7 @@ func TestLoadThatIsKilledLeavesNoGap(t *testing.T) {
 	}
 	killer := killer{session: s, progress: offset, spread: time.Second / 2, most: 2 * second, repeats: func() int64 {
 		before, _ := slices.BinarySearch(starts, offset())
-		assert.GreaterOrEqual(t, e.count(t), int64(before), "all before the checkpoint are in the index")
+		assert.GreaterOrEqual(t, e.count(t), int64(before), "all documents before the checkpoint are in the index")
 		return e.count(t) - int64(before)
 	}}
 	got := killer.run(args...)
@@ -141,9 +141,9 @@ func TestLoadThatIsKilledLeavesNoGap(t *testing.T) {
 	assert.Equal(t, 1, got.code, got.stderr)
 	assert.Contains(t, got.stderr, fmt.Sprintf("%d of ", bad))
 	assert.Equal(t, int64(records-bad), e.count(t))
-	assert.Equal(t, bad, strings.Count(s.file("rejects.jsonl"), "\n"), "each reject is there once")
+	assert.Equal(t, bad, strings.Count(s.file("rejects.jsonl"), "\n"), "the file has each reject once")
 	got = s.run(args...)
-	assert.Equal(t, 1, got.code, "what was rejected is still not in the index")
+	assert.Equal(t, 1, got.code, "the rejected record is still missing in the index")
 	assert.NoFileExists(t, filepath.Join(s.dir, "rejects-2.jsonl"))
 }
 
@@ -175,7 +175,7 @@ func TestBackupThatIsKilledHasNoGap(t *testing.T) {
 	assert.Contains(t, got.stderr, "continuing; written already: ")
 	whole := s.run("backup", "c")
 	require.Zero(t, whole.code, whole.stderr)
-	assert.Equal(t, whole.stdout, got.stdout, "the same digest")
+	assert.Equal(t, whole.stdout, got.stdout, "the digest is the same")
 	assert.Contains(t, got.stdout, fmt.Sprintf("hotels\t%d documents\t", records))
 
 	target := startEmulator(t, "-quiet", "-latency", "20ms")
@@ -198,7 +198,7 @@ func TestBackupThatIsKilledHasNoGap(t *testing.T) {
 		for _, line := range s.lines("b/restore.jsonl") {
 			again -= sizes[strings.TrimSuffix(line, "\n")]
 		}
-		assert.GreaterOrEqual(t, again, int64(0), "all documents of the files that are noted are in the index")
+		assert.GreaterOrEqual(t, again, int64(0), "all documents of finished files are in the index")
 		return again
 	}
 	got = killer.run("restore", "-in-flight", "1", "-quiet", "b")

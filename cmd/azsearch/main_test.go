@@ -93,7 +93,7 @@ func TestProgressStaysInOneLineOfAnyTerminal(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
 		stop()
 		require.Contains(t, shown.String(), "a line")
-		assert.Equal(t, "\r\x1b[K\x1b[?7la line that is longer than some terminals are wide\x1b[?7h\r\x1b[K", shown.String(), "wrapping is off meanwhile")
+		assert.Equal(t, "\r\x1b[K\x1b[?7la line that is longer than some terminals are wide\x1b[?7h\r\x1b[K", shown.String(), "wrapping is off while the line is shown")
 	})
 }
 

@@ -134,7 +134,7 @@ func TestReplaySession(t *testing.T) {
 		{Endpoint: e.url, Index: "rooms", Key: "1", Action: models.ActionTypeDelete, Status: 503, Message: "busy"},
 		{Endpoint: "https://other.search.windows.net", Index: "rooms", Key: "6", Action: models.ActionTypeDelete},
 	}))
-	assert.Equal(t, 2, s.run("replay", "dead").code, "another process has it")
+	assert.Equal(t, 2, s.run("replay", "dead").code, "another process has the dead letters")
 	require.NoError(t, f.Close())
 
 	got := s.run("replay", "-dry-run", "dead")
@@ -192,5 +192,5 @@ func TestCommandsRefuseWhatCannotWorkInOneLine(t *testing.T) {
 	}
 	entries, err := os.ReadDir(s.dir)
 	require.NoError(t, err)
-	assert.Len(t, entries, 2, "nothing was made")
+	assert.Len(t, entries, 2, "no file was made")
 }

@@ -123,7 +123,7 @@ func TestAProgramThatTakesNoCommandsIsNamed(t *testing.T) {
 	assertRefused(t, got, "does not accept commands now")
 	require.NoError(t, os.Rename(control+".gone", control))
 	require.NoError(t, q.Close())
-	assert.Contains(t, onQueue(t, "pause", dir), "paused", "nobody has it")
+	assert.Contains(t, onQueue(t, "pause", dir), "paused", "no other program uses the queue")
 }
 
 func TestPeekPrintsKeysInTheOrderOfSendingAndNothingThatATerminalObeys(t *testing.T) {
@@ -181,7 +181,7 @@ func TestParkedKeysAreReleasedAndDropped(t *testing.T) {
 	assert.Equal(t, `{"dropped":1}`+"\n", onQueue(t, "drop", "--json", dir, "3"))
 
 	got := runToEnd(t, "queue", "release", dir, "1", "2")
-	assert.Equal(t, ended{1, "released 1 key\n", "azsearch: not parked: 2\n"}, got, "what was parked is released all the same")
+	assert.Equal(t, ended{1, "released 1 key\n", "azsearch: not parked: 2\n"}, got, "the parked key is released anyway")
 
 	assertRefused(t, runToEnd(t, "queue", "drop", dir, "--all"), "1 parked key would be dropped: add -yes")
 	assert.Equal(t, "dropped 1 key\n", onQueue(t, "drop", dir, "--all", "--yes"))
@@ -196,7 +196,7 @@ func TestParkedKeysAreReleasedAndDropped(t *testing.T) {
 		assert.Equal(t, queue.Waiting, e.State)
 		keys = append(keys, e.Key)
 	}
-	assert.Equal(t, []string{"0", "1", "2"}, keys, "at their old places")
+	assert.Equal(t, []string{"0", "1", "2"}, keys, "the keys have their old places")
 }
 
 func TestPauseLastsUntilResume(t *testing.T) {

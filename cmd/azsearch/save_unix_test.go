@@ -44,7 +44,7 @@ func TestWhatWasSavedIsThereAfterTheNextStart(t *testing.T) {
 		}
 		entries, err := os.ReadDir(filepath.Dir(path))
 		require.NoError(t, err)
-		assert.Len(t, entries, 1, "nothing but the file itself")
+		assert.Len(t, entries, 1, "only the file itself is left")
 	}
 	require.NoError(t, searchtest.NewServer(nil).RestoreFile(path))
 }

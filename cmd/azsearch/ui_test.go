@@ -33,10 +33,10 @@ func TestPageIsServedAtTheEndpoint(t *testing.T) {
 	assert.Contains(t, body, `\"name\":\"hotels\"`, "the page knows the beginning of bodies")
 
 	got := e.stop(t, os.Kill)
-	assert.Empty(t, got.stdout, "nothing but the endpoint")
+	assert.Empty(t, got.stdout, "stdout has only the endpoint")
 	lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
 	require.Len(t, lines, 4, "requests of the page are not requests of a client: %q", got.stderr)
-	assert.Equal(t, "azsearch: the page for browsers is at "+e.url+"/", lines[0], "the first line")
+	assert.Equal(t, "azsearch: the page for browsers is at "+e.url+"/", lines[0], "the first line has the address of the page")
 	assert.Contains(t, lines[3], "POST /indexes 201")
 }
 

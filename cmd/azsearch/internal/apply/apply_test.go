@@ -104,7 +104,7 @@ func TestPlanIsEmptyAfterApplyAndAfterPull(t *testing.T) {
 	assert.Equal(t, []string{"DATASOURCES_ROOMS_CREDENTIALS_CONNECTIONSTRING", "SKILLSETS_K_SKILLS_W_URI"}, r.Variables)
 	pulled, err := definitions.Open(dir)
 	require.NoError(t, err)
-	assert.Empty(t, planOf(t, pulled, service).Steps, "although its variables have no values")
+	assert.Empty(t, planOf(t, pulled, service).Steps, "the plan is empty although its variables have no values")
 }
 
 func TestPullLeavesFilesThatSayTheSame(t *testing.T) {
@@ -118,7 +118,7 @@ func TestPullLeavesFilesThatSayTheSame(t *testing.T) {
 	assert.Equal(t, Pulled{Written: []string{"aliases/hotels.json"}, Stale: []string{"indexes/old.json"}}, r)
 	content, err := os.ReadFile(filepath.Join(dir, "datasources", "rooms.json"))
 	require.NoError(t, err)
-	assert.Equal(t, everything["datasources/rooms.json"], string(content), "with its own variables")
+	assert.Equal(t, everything["datasources/rooms.json"], string(content), "the file has its own variables")
 	files, err = definitions.Open(dir)
 	require.NoError(t, err)
 	r, err = Pull(dir, files, live, true)
@@ -269,7 +269,7 @@ func TestSecretsAreWrittenAgainOnlyWhenAskedFor(t *testing.T) {
 	for _, s := range p.Steps {
 		names = append(names, s.Name)
 	}
-	assert.Equal(t, []string{"literal", "rooms", "k"}, names, "the secret of literal stands in its file")
+	assert.Equal(t, []string{"literal", "rooms", "k"}, names, "the secret of literal is in its file")
 	assert.Zero(t, p.Uncompared)
 	assert.NoError(t, p.Run(t.Context(), service, func(*Step) {}))
 }
@@ -284,7 +284,7 @@ func TestWhatTheServiceSaysAboutASecretIsMasked(t *testing.T) {
 func TestDefinitionsWithoutAFileAreExtra(t *testing.T) {
 	service := applied(t)
 	p := planOf(t, written(t, t.TempDir(), map[string]string{"aliases/hotels.json": "", "indexes/hotels-1.json": "", "indexes/bb.json": `{"name":"bb","fields":[{"name":"id","type":"Edm.String","key":true}]}`}), service)
-	assert.Equal(t, []string{`index "hotels-1"`}, p.Extra, "there are no files of aliases")
+	assert.Equal(t, []string{`index "hotels-1"`}, p.Extra, "no file defines an alias")
 	assert.False(t, slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Cost() == Refused }), "the indexer's index is at the service")
 }
 

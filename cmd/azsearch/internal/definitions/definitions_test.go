@@ -136,7 +136,7 @@ func TestDefinitionsComeBackFromFilesWithTheirSecretsFromTheEnvironment(t *testi
 		content, err := again[i].Expand(func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
 		require.NoError(t, err)
 		require.NoError(t, again[i].Kind.Create(t.Context(), to, content))
-		require.Error(t, again[i].Kind.Create(t.Context(), to, content), "it exists")
+		require.Error(t, again[i].Kind.Create(t.Context(), to, content), "the definition exists")
 		require.NoError(t, again[i].Kind.Put(t.Context(), to, content))
 	}
 	restored, err := Read(t.Context(), to)

@@ -44,7 +44,7 @@ type Result struct {
 var ErrSame = errors.New("both are the same queue")
 
 // ErrPaused is returned if the first queue is paused.
-var ErrPaused = errors.New("the queue is paused")
+var ErrPaused = errors.New("queue is paused")
 
 // Run moves all records that are not parked: it reserves keys from one queue, appends their records to the other,
 // and commits them when the append has returned. It keeps the order of each key and the age of its place. It waits

@@ -140,7 +140,7 @@ func TestKeysThatAreNotDueAreMovedAndThoseThatOthersHoldAreWaitedFor(t *testing.
 		require.NoError(t, err)
 		assert.Equal(t, Result{Records: 2}, done)
 		assert.Equal(t, map[string][]string{"delayed": {"1"}, "held": {"1"}}, waiting(t, to))
-		assert.InDelta(t, time.Minute, time.Since(began), float64(time.Second), "until the lease of the other has run out")
+		assert.InDelta(t, time.Minute, time.Since(began), float64(time.Second), "the call waits until the other lease has expired")
 	})
 }
 
@@ -158,7 +158,7 @@ func TestQueueIsNotDrainedIntoItself(t *testing.T) {
 	newAdder(t, q).merges("a=1", "a=2", "b=1")
 	_, err := Run(t.Context(), q, q, Options{})
 	require.ErrorIs(t, err, ErrSame)
-	assert.Contains(t, waiting(t, q)["a"], "2", "nothing is lost")
+	assert.Contains(t, waiting(t, q)["a"], "2", "no record is lost")
 }
 
 func TestQueueThatIsFullGivesBackWhatWasReserved(t *testing.T) {
@@ -295,7 +295,7 @@ func TestKilledAtAnyCallAndRunAgainLosesNothing(t *testing.T) {
 			}
 			require.Empty(t, waiting(t, from))
 		}
-		assert.Positive(t, repeated, "some have died between appending and committing")
+		assert.Positive(t, repeated, "some processes died between append and commit")
 	})
 }
 

@@ -17,7 +17,7 @@ func TestPartOfALineIsAPartThatIsDoneAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	l, err := Open(path, "job")
 	require.NoError(t, err)
-	assert.NoFileExists(t, path, "nothing was begun")
+	assert.NoFileExists(t, path, "no ledger was begun")
 	require.NoError(t, l.Begin())
 	done, end := l.Noting()
 	done <- "a"

@@ -22,7 +22,7 @@ const ofTerminals = "\x00\a\b\t\n\r\x1b\x7f\u0085\u009b\u200b\u200e\u202a\u202e\
 func TestTextOfOthersCannotChangeWhatATerminalShows(t *testing.T) {
 	assert.Equal(t, `hotel_17-Zürich`, Safe("hotel_17-Zürich"))
 	assert.Equal(t, `""`, Safe(""))
-	assert.Equal(t, `"a: 1 waiting"`, Safe("a: 1 waiting"), "it cannot be mistaken for the surrounding text")
+	assert.Equal(t, `"a: 1 waiting"`, Safe("a: 1 waiting"), "the text cannot be mistaken for its surroundings")
 	assert.Equal(t, `"\"x\""`, Safe(`"x"`))
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.RuneFrom([]rune(ofTerminals+"ab "))), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")

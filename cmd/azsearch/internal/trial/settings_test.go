@@ -103,7 +103,7 @@ func TestGeneratedDocumentsFitAndAreMeasured(t *testing.T) {
 
 		r, err := Measure(t.Context(), client, d, Setting{100, 2}, 2*time.Second)
 		require.NoError(t, err)
-		assert.InDelta(t, 2000, r.Rate, 200, "two requests of 100 documents each 100 ms")
+		assert.InDelta(t, 2000, r.Rate, 200, "two requests of 100 documents in 100 ms each")
 		assert.Equal(t, 100*time.Millisecond, r.Reply)
 		assert.LessOrEqual(t, r.Documents, srv.DocumentCount("bench"))
 

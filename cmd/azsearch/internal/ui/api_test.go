@@ -56,7 +56,7 @@ func TestStateFollowsTheIndexes(t *testing.T) {
 	s.upload(`{"id":"2","name":"other"}`)
 	third := get[stateReply](s, "/_ui/state")
 	assert.EqualValues(t, 2, third.Indexes[0].Documents)
-	assert.NotEqual(t, second.Indexes[0].Changes, third.Indexes[0].Changes, "of a document that was there before")
+	assert.NotEqual(t, second.Indexes[0].Changes, third.Indexes[0].Changes, "the changed document existed before")
 	assert.Equal(t, first.Started, second.Started)
 	assert.NotEqual(t, first.Started, get[stateReply](show(t, Options{}), "/_ui/state").Started)
 
@@ -71,7 +71,7 @@ func TestStateFollowsTheIndexes(t *testing.T) {
 	before := get[stateReply](s, "/_ui/state").Indexes[0].Revision
 	require.Equal(t, http.StatusNoContent, s.send("DELETE", "/indexes('hotels')?api-version=2026-04-01", "", "Api-Key", searchtest.AdminKey).StatusCode)
 	require.NoError(t, s.CreateIndex(changed))
-	assert.NotEqual(t, before, get[stateReply](s, "/_ui/state").Indexes[0].Revision, "another index with the same definition")
+	assert.NotEqual(t, before, get[stateReply](s, "/_ui/state").Indexes[0].Revision, "the revision is that of another index with the same definition")
 
 	empty := searchtest.NewServer(nil)
 	empty.Intercept(New(empty, Options{}).Intercept)
@@ -108,7 +108,7 @@ func TestDocumentsAreGivenPageByPageWithWhatQueriesHide(t *testing.T) {
 	page := get[documentsReply](s, "/_ui/documents?index=hotels&skip=1&top=2")
 	assert.Equal(t, 5, page.Count)
 	require.Len(t, page.Documents, 2)
-	assert.Equal(t, "8", page.Documents[0].Key, "in the order of writing")
+	assert.Equal(t, "8", page.Documents[0].Key, "documents are in the order of writing")
 	assert.JSONEq(t, `{"id":"8","name":null,"notes":"secret 1"}`, string(page.Documents[0].Document))
 	assert.Len(t, get[documentsReply](s, "/_ui/documents?index=hotels&skip=4&top=100").Documents, 1)
 	assert.Len(t, get[documentsReply](s, "/_ui/documents?index=hotels").Documents, 1)
@@ -290,7 +290,7 @@ func TestFaultsArePutInForceAndEnded(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.StatusCode, r.body)
 	var inForce faultsInForce
 	require.NoError(t, json.Unmarshal([]byte(r.body), &inForce))
-	assert.Equal(t, script, inForce.Script, "as it was written")
+	assert.Equal(t, script, inForce.Script, "the script is unchanged")
 	assert.Equal(t, inForce, get[stateReply](s, "/_ui/state").Faults)
 	failed := count()
 	assert.Equal(t, 503, failed.StatusCode)
@@ -300,7 +300,7 @@ func TestFaultsArePutInForceAndEnded(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, r.StatusCode)
 	var refusal struct{ Errors []string }
 	require.NoError(t, json.Unmarshal([]byte(r.body), &refusal))
-	require.Len(t, refusal.Errors, 2, "each problem separately")
+	require.Len(t, refusal.Errors, 2, "each problem is reported separately")
 	assert.Contains(t, refusal.Errors[0]+refusal.Errors[1], `unknown field "statsu"`)
 	assert.Contains(t, refusal.Errors[0]+refusal.Errors[1], `"fly" is unknown`)
 	for _, wrong := range []string{"", "{", "[]", "{} {}"} {

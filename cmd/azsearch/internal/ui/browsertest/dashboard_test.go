@@ -206,7 +206,7 @@ func TestTheDashboardFitsEveryWindowAndIsUsableWithoutAMouse(t *testing.T) {
 
 func TestPicturesOfTheDashboard(t *testing.T) {
 	if os.Getenv("AZSEARCH_SCREENSHOTS") == "" {
-		t.Skip("nobody wants them: AZSEARCH_SCREENSHOTS is not set")
+		t.Skip("no screenshots: AZSEARCH_SCREENSHOTS is not set")
 	}
 	process := startProcess(t)
 	p := open(t, process.emulator)

@@ -85,8 +85,8 @@ func TestNothingIsLeftOfTheLastIndex(t *testing.T) {
 	p.click("#query button[type=submit]")
 	p.click("#tab-documents")
 	p.click("#documents-refresh")
-	assert.Equal(t, asked, p.asked("/docs/search"), "there is nothing to search")
-	assert.Equal(t, shown, p.asked("/_ui/documents"), "nor to show")
+	assert.Equal(t, asked, p.asked("/docs/search"), "the page has no index to search")
+	assert.Equal(t, shown, p.asked("/_ui/documents"), "no documents are shown either")
 }
 
 func TestDocumentsAreAskedForOnlyWhenSomebodyLooks(t *testing.T) {
@@ -103,13 +103,13 @@ func TestDocumentsAreAskedForOnlyWhenSomebodyLooks(t *testing.T) {
 	}
 	p.waitFor(`document.querySelector('[data-index=hotels]').textContent === 'hotels27'`)
 	const pages = "/_ui/documents?index=hotels&skip=" // the first documents before a query are asked for without skip
-	assert.Zero(t, p.asked(pages), "nobody looks")
+	assert.Zero(t, p.asked(pages), "the documents are not shown, so none are requested")
 
 	p.click("#tab-documents")
 	p.waitFor(`document.getElementById('documents-summary').textContent === '1–20 of 27, in the order of writing'`)
 	p.click("#documents-next")
 	p.waitFor(`document.querySelector('#documents [data-key="1"]') !== null`)
-	assert.Contains(t, p.text(`#documents [data-key="1"] .rest`), "lång lång", "its beginning")
+	assert.Contains(t, p.text(`#documents [data-key="1"] .rest`), "lång lång", "the cell shows the beginning of the text")
 	assert.Less(t, evaluate[int](p, `document.querySelector('#documents [data-key="1"]').textContent.length`), 1000)
 	assert.Zero(t, p.asked("/_ui/document?"))
 	p.click(`#documents [data-key="1"] summary`)

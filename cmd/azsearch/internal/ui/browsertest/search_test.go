@@ -23,7 +23,7 @@ func TestIndexesAndTheirDocumentsAreShown(t *testing.T) {
 	assert.Contains(t, p.text("#fields"), "12 dimensions")
 	assert.Contains(t, p.text("#fields"), "hidden", "notes are not retrievable")
 	assert.Equal(t, 1, evaluate[int](p, `[...document.querySelectorAll('.field-name')].filter((f) => f.textContent === 'city' && f.style.getPropertyValue('--depth') === '1').length`),
-		"a field inside of another stands under it")
+		"a nested field is below its parent")
 
 	p.click("#tab-documents")
 	p.waitFor(`document.getElementById('documents-summary').textContent === '1–20 of 24, in the order of writing'`)
@@ -35,7 +35,7 @@ func TestIndexesAndTheirDocumentsAreShown(t *testing.T) {
 	document := p.text("#documents pre")
 	assert.Contains(t, document, `"id": "21"`)
 	assert.Contains(t, document, `"visits": 9007199254741013`, "every digit of an Int64")
-	assert.Contains(t, document, "for the staff only", "also fields that are not retrievable")
+	assert.Contains(t, document, "for the staff only", "fields that are not retrievable are shown too")
 	assert.Contains(t, document, "… 4 more", "a vector is cut off")
 }
 
@@ -45,7 +45,7 @@ func TestAnIndexShowsItsFirstDocumentsAndExamplesFromItsFieldsBeforeAnyQuery(t *
 	p.waitFor(`document.getElementById('summary').textContent === 'the first 10 of 24, in the order of writing'`)
 	assert.Equal(t, 10, evaluate[int](p, `document.querySelectorAll('#hits > li').length`))
 	assert.NotContains(t, p.text("#hits"), "for the staff only", "fields that a query would not return")
-	assert.Empty(t, p.rows(), "nothing was sent")
+	assert.Empty(t, p.rows(), "no request was sent")
 	placeholders := evaluate[map[string]string](p, `Object.fromEntries([...document.querySelectorAll('#query [placeholder]')].map((c) => [c.name, c.placeholder]))`)
 	assert.Equal(t, "rating ge 4", placeholders["filter"])
 	assert.Equal(t, "rating desc, search.score() desc", placeholders["orderby"])
@@ -113,7 +113,7 @@ func TestAQueryIsNarrowedDownByItsFacets(t *testing.T) {
 	p.click(".bucket")
 	p.waitFor(fmt.Sprintf(`/^%s documents?,/.test(document.getElementById('summary').textContent)`, label[1]))
 	assert.Equal(t, "rating ge 1 and category eq '"+label[0]+"'", evaluate[string](p, `document.querySelector('[name=filter]').value`))
-	assert.Equal(t, "0", evaluate[string](p, `document.querySelector('[name=skip]').value`), "it begins with the first page")
+	assert.Equal(t, "0", evaluate[string](p, `document.querySelector('[name=skip]').value`), "the search begins with the first page")
 
 	p.click("#wire > summary")
 	assert.JSONEq(t, `{"search":"pool","filter":"rating ge 1 and category eq '`+label[0]+`'","facets":["category"],"highlight":"description","top":3,"count":true}`, p.text("#request-json"))
@@ -164,7 +164,7 @@ func TestConditionsAreAddedWithoutChangingTheFilterThatWasThere(t *testing.T) {
 	assert.Equal(t, "text eq 'it''s'", evaluate[string](p, `import('/_ui/page/filter.js').then(({ bucketFilter }) =>
 		bucketFilter([{ name: 'text', type: 'Edm.String' }], 'text', { value: "it's", count: 1 }))`))
 	assert.True(t, evaluate[bool](p, `import('/_ui/page/filter.js').then(({ bucketFilter }) =>
-		bucketFilter([{ name: 'x', type: 'Edm.Double' }], 'x', { value: 'NaN', count: 1 }) === null)`), "nothing equals it")
+		bucketFilter([{ name: 'x', type: 'Edm.Double' }], 'x', { value: 'NaN', count: 1 }) === null)`), "NaN equals no number")
 }
 
 func TestErrorsAreShownInTheWordsOfTheService(t *testing.T) {
@@ -186,7 +186,7 @@ func TestErrorsAreShownInTheWordsOfTheService(t *testing.T) {
 	p.write("[name=other]", `{"searchFields": "name", "search": "harbour"}`)
 	p.search()
 	assert.Regexp(t, `^1 document, these are 1–1`, p.text("#summary"))
-	assert.False(t, evaluate[bool](p, `!document.getElementById('query-error').hidden`), "the problem is gone")
+	assert.False(t, evaluate[bool](p, `!document.getElementById('query-error').hidden`), "the error is hidden")
 }
 
 func TestMarkupInDocumentsStaysText(t *testing.T) {
@@ -272,7 +272,7 @@ func TestThePageFitsEveryWindow(t *testing.T) {
 
 func TestPicturesOfThePage(t *testing.T) {
 	if os.Getenv("AZSEARCH_SCREENSHOTS") == "" {
-		t.Skip("nobody wants them: AZSEARCH_SCREENSHOTS is not set")
+		t.Skip("no screenshots: AZSEARCH_SCREENSHOTS is not set")
 	}
 	p := open(t, startEmulator(t))
 	p.choose("hotels")
