@@ -33,7 +33,7 @@ func run(ctx context.Context, args []string, std cli.Streams) error {
 	set.IntVar(&c.RefuseStatus, "refuse", http.StatusServiceUnavailable, "`status` of refused requests")
 	set.IntVar(&c.RefuseFirst, "refuse-first", 0, "refuse the first `n` requests")
 	set.Float64Var(&c.RefuseRate, "refuse-rate", 0, "refuse this `share` of the requests, 0 to 1")
-	set.Int64Var(&c.MaxBody, "max-body", 0, "answer 413 to bodies of more `bytes`")
+	set.Int64Var(&c.MaxBody, "max-body", 0, "answer 413 to bodies of more than `bytes`")
 	set.IntVar(&c.ItemStatus, "item", http.StatusTooManyRequests, "`status` of refused documents")
 	set.Float64Var(&c.ItemRate, "item-rate", 0, "refuse this `share` of the documents once each, 0 to 1")
 	if err := cli.Parse(set, args, c.Validate); err != nil {

@@ -64,8 +64,8 @@ type AdaptiveOptions struct {
 // matter, and averaged over rounds of requests. If a round takes longer than twice the usual time, the controller tries
 // a quarter fewer requests in flight. If the rate of documents remains the same, the requests only waited for each
 // other, and the controller continues. Otherwise the service is slow for another reason: everything is restored, and
-// the new time becomes the usual one. The gradient is that of Netflix' concurrency-limits. The trial avoids its known
-// weakness, giving way to latency that the sender does not cause.
+// the new time becomes the usual one. The gradient is that of Netflix' concurrency-limits. Those also yield to latency
+// that the sender does not cause; the trial prevents that.
 //
 // Connection errors and time-outs change nothing, nor do requests that end while nothing waits to be sent.
 func Adaptive(opts *AdaptiveOptions) Policy {

@@ -34,7 +34,7 @@ func TestAMergeOfAMissingDocument(t *testing.T) {
 			assert.Len(t, r.Requests(), 1)
 		})
 	})
-	t.Run("Ignore completes it", func(t *testing.T) {
+	t.Run("Ignore completes the merge", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			dead := &sendertest.DeadLetters{}
@@ -52,7 +52,7 @@ func TestAMergeOfAMissingDocument(t *testing.T) {
 			assert.Equal(t, 404, results[0].StatusCode)
 		})
 	})
-	t.Run("Upload sends it again", func(t *testing.T) {
+	t.Run("Upload sends the document again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload, Handlers: l.Handlers()})

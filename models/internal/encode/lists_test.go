@@ -58,7 +58,7 @@ func TestNumbersAndOtherScalars(t *testing.T) {
 		{"1e20 has no exponent", 1e20, `100000000000000000000`},
 		{"1e-6 has no exponent", 1e-6, `0.000001`},
 		{"1e-7 has an exponent of one digit", 1e-7, `1e-7`},
-		{"1e-10 has two", 1e-10, `1e-10`},
+		{"1e-10 has an exponent of two digits", 1e-10, `1e-10`},
 		{"1e-100 has three", 1e-100, `1e-100`},
 		{"a float32 has few digits", float32(0.1), `0.1`},
 		{"a float32 near 1e21", float32(1e21), `1e+21`},

@@ -44,7 +44,7 @@ func TestAnIndexShowsItsFirstDocumentsAndExamplesFromItsFieldsBeforeAnyQuery(t *
 	p.choose("hotels")
 	p.waitFor(`document.getElementById('summary').textContent === 'the first 10 of 24, in the order of writing'`)
 	assert.Equal(t, 10, evaluate[int](p, `document.querySelectorAll('#hits > li').length`))
-	assert.NotContains(t, p.text("#hits"), "for the staff only", "fields that a query would not return")
+	assert.NotContains(t, p.text("#hits"), "for the staff only", "fields that no query returns")
 	assert.Empty(t, p.rows(), "no request was sent")
 	placeholders := evaluate[map[string]string](p, `Object.fromEntries([...document.querySelectorAll('#query [placeholder]')].map((c) => [c.name, c.placeholder]))`)
 	assert.Equal(t, "rating ge 4", placeholders["filter"])
