@@ -197,7 +197,7 @@ func (o *observer) paused(wait time.Duration) {
 
 func (o *observer) changed(from, to publisher.Condition) {
 	change := &events.HealthChange{From: healthStates[from.State], To: healthStates[to.State], At: to.Since, Err: to.Err}
-	if o.onHeld != nil && to.Held() != nil {
+	if o.onHeld != nil && (to.Held() != nil || to.State == publisher.Throttled) {
 		o.onHeld()
 	}
 	if o.feed != nil {

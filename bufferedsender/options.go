@@ -146,7 +146,8 @@ type Folding[T any] struct {
 type Waiting struct {
 	// Interval limits how long an action waits for others to share its request. Defaults to 5 ms; negative means no wait.
 	Interval time.Duration
-	// FailFast ends the call with ErrCircuitOpen or ErrPaused while sending is suspended, and withdraws its actions.
+	// FailFast ends the call with ErrCircuitOpen or ErrPaused while sending is suspended, or with the service's reply if it
+	// asks to wait beyond the deadline of the call, and withdraws its actions.
 	FailFast bool
 }
 

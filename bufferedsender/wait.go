@@ -213,7 +213,7 @@ func (s *sender) addAndWait(ctx context.Context, n int, add addOne, name func(i 
 		return nil, &WaitError{Err: &AddError{Err: errAdderOnly}}
 	}
 	held := s.held.wait()
-	if err := s.holds(); err != nil {
+	if err := s.holds(ctx); err != nil {
 		return nil, &WaitError{Err: &AddError{Err: err}}
 	}
 	call := &waitingCall{done: make(chan struct{}), back: make(chan struct{}, 1)}
@@ -264,8 +264,8 @@ func (s *sender) addAndWait(ctx context.Context, n int, add addOne, name func(i 
 	return results, result
 }
 
-// holds returns why sending is suspended, if waiting calls must fail for that reason.
-func (s *sender) holds() error {
+// holds returns why sending is suspended at least until ctx ends, if waiting calls must fail for that reason.
+func (s *sender) holds(ctx context.Context) error {
 	if !s.options.Waiting.FailFast {
 		return nil
 	}
@@ -273,7 +273,7 @@ func (s *sender) holds() error {
 	if c.State == publisher.Ready || c.Apart {
 		return nil // an action added now becomes the probe, or is not set apart
 	}
-	return c.Held()
+	return cmp.Or(c.Held(), c.Beyond(ctx))
 }
 
 // travels reports whether an action of the call is in a request. While sending is suspended that request is the probe,
@@ -295,7 +295,7 @@ func (s *sender) addUnlessHeld(ctx context.Context, waiters []waiter, add addOne
 	adding, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	look := func() {
-		if err := s.holds(); err != nil {
+		if err := s.holds(ctx); err != nil {
 			cancel(err)
 		}
 	}
@@ -343,7 +343,7 @@ func (s *sender) await(ctx context.Context, call *waitingCall, waiters []waiter,
 				return ErrClosed
 			}
 		}
-		if err := cmp.Or(s.holds(), s.suspicion(waiters)); err != nil && !travels(waiters) {
+		if err := cmp.Or(s.holds(ctx), s.suspicion(waiters)); err != nil && !travels(waiters) {
 			return err
 		}
 	}

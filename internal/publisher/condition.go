@@ -1,6 +1,10 @@
 package publisher
 
-import "time"
+import (
+	"context"
+	"fmt"
+	"time"
+)
 
 // State is the activity of a publisher, or the obstacle to sending.
 type State uint8
@@ -24,6 +28,8 @@ type Condition struct {
 	// Err is the reason: a throttling reply, or the gate. While Closing it is the reason why the publisher is also paused
 	// or held, or nil.
 	Err error
+	// Until is when the pause of Throttled ends.
+	Until time.Time
 	// Apart is true if State is Held only because all waiting items are set apart; new items may pass.
 	Apart bool
 	// Silent is how long no request was answered since one was sent. A request that timed out does not end the silence
@@ -45,6 +51,19 @@ func (c Condition) Held() error {
 		return nil // it ends without intervention
 	}
 	return c.Err
+}
+
+// Beyond returns the reason if nothing may be sent before the deadline of ctx because of a pause, or nil.
+func (c Condition) Beyond(ctx context.Context) error {
+	if deadline, has := ctx.Deadline(); !has || !c.Until.After(deadline) {
+		return nil
+	}
+	return c.pause()
+}
+
+// pause returns why nothing is sent in Throttled.
+func (c Condition) pause() error {
+	return fmt.Errorf("the service asks to wait until %s: %w", c.Until.UTC().Format(time.RFC3339), c.Err)
 }
 
 // Condition returns the condition of the publisher.
@@ -72,6 +91,8 @@ func (a *admission[V]) current() Condition {
 		return Condition{State: Paused, Since: a.changedAt, Err: ErrPaused}
 	case c.State == Throttled && !a.throttledUntil.After(time.Now()):
 		return Condition{State: Sending, Since: a.throttledUntil, Silent: c.Silent}
+	case c.State == Throttled:
+		c.Until = a.throttledUntil
 	case a.settings.paused && c.State == Closing:
 		c.Err = ErrPaused
 	case c.State < Paused && a.changedAt.After(c.Since):

@@ -171,6 +171,8 @@ func (p *Publisher[V, R]) WaitError(ctx context.Context) error {
 	c, err := p.Condition(), ContextError(ctx)
 	if held := c.Held(); held != nil {
 		err = fmt.Errorf("%w while sending was suspended: %w", err, held)
+	} else if c.State == Throttled {
+		err = fmt.Errorf("%w; %w", err, c.pause())
 	}
 	if stuck := c.Stuck(mentioned); stuck != nil {
 		err = fmt.Errorf("%w; %w", err, stuck)

@@ -21,6 +21,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 // All calls of the request handlers fail fast. One of them becomes the probe, waits for its outcome, and enables the
@@ -354,5 +355,42 @@ func TestCallsFailFastWhicheverBreakerHoldsSending(t *testing.T) {
 			require.Error(t, err)
 			assert.Less(t, r.Now()-began, 10*time.Second, "AutoFlushInterval, and no deadline")
 		})
+	})
+}
+
+// The service asks to wait for a minute. The breaker stays closed.
+func TestACallWhoseDeadlineIsBeforeTheEndOfAPauseFailsFast(t *testing.T) {
+	for name, failFast := range map[string]bool{"with FailFast": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{FailFast: failFast}, Logger: sendertest.NoLog})
+				r.Faults(searchtest.Fault{Count: 1, Status: 503, RetryAfter: searchtest.Duration(time.Minute)})
+				call := func(key string, within time.Duration) (time.Duration, error) {
+					began := r.Now()
+					_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, within), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: key})}, nil)
+					return r.Now() - began, err
+				}
+				patient := sendertest.Later(func() error { _, err := call("patient", time.Hour); return err })
+				time.Sleep(time.Second)
+				for _, key := range []string{"a", "b"} {
+					took, err := call(key, 20*time.Second)
+					require.ErrorContains(t, err, "the service asks to wait until")
+					require.ErrorContains(t, err, "503")
+					require.Equal(t, failFast, took < time.Second, "after %v: %v", took, err)
+				}
+				require.NoError(t, <-patient)
+				_, err := call("c", 20*time.Second)
+				require.NoError(t, err)
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{FailFast: true}, Logger: sendertest.NoLog})
+		r.Faults(searchtest.Fault{Count: 1, Status: 503, RetryAfter: searchtest.Duration(time.Minute)})
+		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 20*time.Second), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "own"})}, nil)
+		require.ErrorContains(t, err, "the service asks to wait until")
+		require.Less(t, r.Now(), time.Second, "its own request was refused")
+		synctest.Wait()
+		require.Zero(t, r.Sender.Stats().PendingActions, "it is withdrawn")
 	})
 }
