@@ -9,8 +9,9 @@ import (
 )
 
 // Drop closes the sender of an index, like bufferedsender.BufferedSender.Close, and removes the index from the fleet. A
-// later Sender creates a new one. The hints of the index remain. Drop returns the result of Close, or nil without a
-// sender. A callback of the sender cannot drop it: Drop then returns an error and changes nothing.
+// later Sender creates a new one. It does not wait for requests of the old one that may still be applied: the result of
+// Drop counts their documents as unknown. The hints of the index remain. Drop returns the result of Close, or nil
+// without a sender. A callback of the sender cannot drop it: Drop then returns an error and changes nothing.
 func (f *Fleet) Drop(ctx context.Context, index string) error {
 	e := f.find(index)
 	if e == nil {
