@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"runtime/debug"
 )
 
@@ -23,8 +22,12 @@ var licenseFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|
 
 // writeLicenses writes the licenses of the modules in a program, of the standard library, and of code in this module.
 func writeLicenses(path string, info *debug.BuildInfo) error {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return fmt.Errorf("go env GOROOT: %w", err)
+	}
 	var text bytes.Buffer
-	err := addLicenses(&text, "the Go standard library, "+info.GoVersion, runtime.GOROOT())
+	err = addLicenses(&text, "the Go standard library, "+info.GoVersion, string(bytes.TrimSpace(root)))
 	for _, dir := range licensed {
 		err = errors.Join(err, addLicenses(&text, dir, dir))
 	}

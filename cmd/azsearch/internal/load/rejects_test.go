@@ -17,7 +17,7 @@ func TestResumeRefusesAFileOfRejectsThatHasLostItsEnd(t *testing.T) {
 	r := newRig(t, convert.Options{})
 	file := r.file("a.jsonl", "{}\n{}\n"+lines(0, 10)+"{}\n")
 	open := func() (err error) {
-		r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, "", Destination{})
+		r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, "", Destination{ETag: "1"})
 		require.NoError(t, err)
 		_, err = OpenRejects(filepath.Join(r.dir, "rejects.jsonl"), r.Checkpoint)
 		return err
@@ -56,7 +56,7 @@ func TestResumeCountsTheRejectsThatItDrops(t *testing.T) {
 	file := r.file("a.jsonl", lines(0, 10)+"{}\n{}\n")
 	open := func() {
 		var err error
-		r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, "", Destination{})
+		r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, "", Destination{ETag: "1"})
 		require.NoError(t, err)
 		_, err = OpenRejects(filepath.Join(r.dir, "rejects.jsonl"), r.Checkpoint)
 		require.NoError(t, err)
