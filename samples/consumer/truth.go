@@ -93,14 +93,15 @@ func (t *truth) audit(records []Record) {
 	}
 }
 
+// applied looks at the document first: a newer change that is applied meanwhile is in the history.
 func (t *truth) applied(r Record) bool {
+	_, there := t.service.Emulator.Document(indexName, r.Key)
 	for _, change := range t.service.Emulator.History(indexName, r.Key) {
 		var p Product
 		if change.Applied() && change.Action == models.ActionTypeUpload && json.Unmarshal(change.Document, &p) == nil && p.Offset >= r.Offset {
 			return true
 		}
 	}
-	_, there := t.service.Emulator.Document(indexName, r.Key)
 	return r.Value == nil && !there
 }
 
