@@ -267,11 +267,14 @@ func (f *feed) close(ctx context.Context) {
 func (f *feed) closeOnce(ctx context.Context) {
 	const patience = time.Second
 	settling := patience
-	if at, limited := ctx.Deadline(); limited && ctx.Err() == nil {
-		settling = max(patience, time.Until(at))
+	if at, limited := ctx.Deadline(); ctx.Err() == nil {
+		settling = f.wanted.For // unsettled records are sent again after their leases expire
+		if limited {
+			settling = max(patience, time.Until(at))
+		}
 	}
 	f.wake()
-	f.untilIdle(settling) // unsettled records are sent again after their leases expire
+	f.untilIdle(ctx, settling, patience)
 	f.end.sent = within(patience/2, f.lastLook)
 	f.end.unobserve()
 	f.mu.Lock()
@@ -288,7 +291,7 @@ func (f *feed) closeOnce(ctx context.Context) {
 	if unwatch != nil {
 		within(patience/2, func() bool { unwatch(); return true })
 	}
-	f.untilIdle(patience / 2)
+	f.untilIdle(context.WithoutCancel(ctx), patience/2, 0)
 	f.locals.end(patience / 2)
 }
 
@@ -357,9 +360,10 @@ var errKept = fmt.Errorf("%w: the queue keeps it", ErrClosed)
 // errPerhapsKept is the outcome of records about which the queue has not answered.
 var errPerhapsKept = fmt.Errorf("%w: the queue has not confirmed it", ErrClosed)
 
-// untilIdle waits for the goroutine to end, at most for patience.
-func (f *feed) untilIdle(patience time.Duration) {
-	enough := time.NewTimer(patience)
+// untilIdle waits for the goroutine to end, at most for patience, and at most for after once ctx has ended.
+func (f *feed) untilIdle(ctx context.Context, patience, after time.Duration) {
+	last := time.Now().Add(patience)
+	enough, ended := time.NewTimer(patience), ctx.Done()
 	defer enough.Stop()
 	for {
 		changed := f.changed.wait()
@@ -371,6 +375,9 @@ func (f *feed) untilIdle(patience time.Duration) {
 		}
 		select {
 		case <-changed:
+		case <-ended:
+			ended = nil
+			enough.Reset(min(after, time.Until(last)))
 		case <-enough.C:
 			return
 		}

@@ -783,3 +783,49 @@ func TestEachActionThatWaitsInAQueueHasItsEnd(t *testing.T) {
 		})
 	}
 }
+
+// laggingQueue takes wait for each call that settles records.
+type laggingQueue struct {
+	*memqueue.Queue
+	wait time.Duration
+}
+
+func (l *laggingQueue) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
+	time.Sleep(l.wait)
+	return l.Queue.Settle(ctx, ends...)
+}
+
+func (l *laggingQueue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
+	time.Sleep(l.wait)
+	return l.Queue.Exchange(ctx, want, ends...)
+}
+
+// A context without a deadline gives the queue as long as leases last, and its end is still obeyed.
+func TestCloseWithoutADeadlineWaitsForASlowQueue(t *testing.T) {
+	for name, c := range map[string]struct{ wait, ends, atMost time.Duration }{
+		"a queue that takes two seconds":      {2 * time.Second, time.Hour, 10 * time.Second},
+		"a context that ends":                 {time.Hour, 3 * time.Second, 7 * time.Second},
+		"a queue that does not answer at all": {time.Hour, 2 * time.Hour, 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withQueue(t, nil, func(q *queued) {
+				lagging := &laggingQueue{Queue: q.queue}
+				s := q.sender(sendertest.Options{Queue: lagging})
+				q.slow.Store(int64(time.Second))
+				require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(10, 1)...))
+				time.Sleep(500 * time.Millisecond)
+				lagging.wait = c.wait
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				defer time.AfterFunc(c.ends, cancel).Stop()
+				began := time.Now()
+				_ = s.Close(ctx)
+				assert.Less(t, time.Since(began), c.atMost)
+				if c.wait < time.Minute {
+					q.empty()
+				}
+				time.Sleep(3 * time.Hour) // the calls end
+			})
+		})
+	}
+}
