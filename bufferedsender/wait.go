@@ -17,6 +17,7 @@ import (
 type waiter struct {
 	call  *waitingCall
 	state atomic.Int32 // a waiterState
+	out   atomic.Bool  // no longer outstanding
 	// Why its last attempt failed; nil before a failure. Written by the publisher goroutine.
 	lastErr atomic.Pointer[error]
 	// Written by the publisher goroutine before state is waiterSettled, read by the caller after that.
@@ -45,9 +46,11 @@ type waitingCall struct {
 	back        chan struct{} // an action has come back from a request
 }
 
-func (c *waitingCall) countDown(n int64) {
-	if c.outstanding.Add(-n) == 0 {
-		close(c.done)
+// countDown records that the action is settled or not accepted. One whose record may be in a queue, although the call
+// that added it failed, can be both.
+func (w *waiter) countDown() {
+	if w.out.CompareAndSwap(false, true) && w.call.outstanding.Add(-1) == 0 {
+		close(w.call.done)
 	}
 }
 
@@ -57,7 +60,7 @@ func (w *waiter) end(result models.IndexingResult, err *ActionError) {
 	switch w.state.Swap(waiterSettled) {
 	case waiterWithdrawn, waiterLeft:
 	default:
-		w.call.countDown(1)
+		w.countDown()
 	}
 }
 
@@ -229,7 +232,9 @@ func (s *sender) addAndWait(ctx context.Context, n int, add addOne, name func(i 
 			accepted = refused.Accepted
 			result.Unknown += refused.Unknown
 		}
-		call.countDown(int64(n - accepted))
+		for i := range waiters[accepted:] {
+			waiters[accepted+i].countDown()
+		}
 		waiters = waiters[:accepted]
 	}
 	if err := s.await(ctx, call, waiters, held); err != nil {
