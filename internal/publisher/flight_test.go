@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,18 +67,18 @@ func TestASubscriberThatEndsTheGoroutineWhileARequestIsTakenBack(t *testing.T) {
 // slotsButOne has slots for all classes but one.
 type slotsButOne struct {
 	*slots
-	class uint8
+	class atomic.Uint32
 }
 
 func (s *slotsButOne) Free(class uint8, bytes int) (free bool, trial int) {
-	if class == s.class {
+	if uint32(class) == s.class.Load() {
 		return false, 0
 	}
 	return s.slots.Free(class, bytes)
 }
 
 func (s *slotsButOne) Take(class uint8, bytes int) (Slot, bool) {
-	if class == s.class {
+	if uint32(class) == s.class.Load() {
 		return nil, false
 	}
 	return s.slots.Take(class, bytes)
@@ -87,14 +88,15 @@ func (s *slotsButOne) Take(class uint8, bytes int) (Slot, bool) {
 // the goroutine. What the next goroutine resumes must not include the one that is over.
 func TestARequestThatEndsWhileOthersAreResumedIsNotSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, pool, sizes := &service{answer: applied}, &slotsButOne{slots: &slots{left: 9}, class: noClass}, []int{}
+		s, pool, sizes := &service{answer: applied}, &slotsButOne{slots: &slots{left: 9}}, []int{}
+		pool.class.Store(noClass)
 		p, e := start(t, s, func(c *Config[int, int]) {
 			c.Slots = pool
 			c.Hooks.Sent = func(b *Batch[int]) {
 				sizes = append(sizes, len(b.Items))
 				switch len(sizes) {
 				case 1:
-					pool.class = 2
+					pool.class.Store(2)
 				case 3:
 					time.Sleep(time.Second)
 					runtime.Goexit()
@@ -109,7 +111,7 @@ func TestARequestThatEndsWhileOthersAreResumedIsNotSentAgain(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(time.Minute)
-		pool.class = noClass
+		pool.class.Store(noClass)
 		assert.NoError(t, p.Flush(t.Context()))
 		assert.Equal(t, 3, e.completed)
 		assert.Equal(t, []int{1, 1, 1}, sizes)

@@ -787,16 +787,16 @@ func TestEachActionThatWaitsInAQueueHasItsEnd(t *testing.T) {
 // laggingQueue takes wait for each call that settles records.
 type laggingQueue struct {
 	*memqueue.Queue
-	wait time.Duration
+	wait atomic.Int64
 }
 
 func (l *laggingQueue) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
-	time.Sleep(l.wait)
+	time.Sleep(time.Duration(l.wait.Load()))
 	return l.Queue.Settle(ctx, ends...)
 }
 
 func (l *laggingQueue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
-	time.Sleep(l.wait)
+	time.Sleep(time.Duration(l.wait.Load()))
 	return l.Queue.Exchange(ctx, want, ends...)
 }
 
@@ -814,7 +814,7 @@ func TestCloseWithoutADeadlineWaitsForASlowQueue(t *testing.T) {
 				q.slow.Store(int64(time.Second))
 				require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(10, 1)...))
 				time.Sleep(500 * time.Millisecond)
-				lagging.wait = c.wait
+				lagging.wait.Store(int64(c.wait))
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
 				defer time.AfterFunc(c.ends, cancel).Stop()
