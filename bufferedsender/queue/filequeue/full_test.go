@@ -68,6 +68,22 @@ func TestTooManyOpenFilesAtARollAreNotTheEndOfTheQueue(t *testing.T) {
 	})
 }
 
+// Fault reads the error without the lock, after which the disk may have room.
+func TestFaultReadsAnErrorThatNobodyChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := smallDisk(3)
+		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
+		fill(t, q)
+		read := q.noRoom.Load()
+		d.Fail = nil
+		_ = newAdder(q).append(t.Context(), upload("x", 1)) // asks for room
+		synctest.Wait()
+		require.NoError(t, q.Fault())
+		require.ErrorIs(t, *read, queue.ErrFull)
+		require.NoError(t, q.Close())
+	})
+}
+
 // Settled must need no room.
 func TestSettledOnAFullDiskDoesNotEndTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -120,8 +120,9 @@ func (q *Queue) provide() {
 			l.full = nil
 			q.noRoom.Store(nil)
 		case isShort(short):
-			l.full = fmt.Errorf("filequeue: no room for another segment: %w: %w", queue.ErrFull, short)
-			q.noRoom.Store(&l.full)
+			full := fmt.Errorf("filequeue: no room for another segment: %w: %w", queue.ErrFull, short)
+			l.full = full
+			q.noRoom.Store(&full) // not &l.full, which changes while Fault reads it
 		default:
 			q.fail(short)
 		}
