@@ -2,6 +2,7 @@ package filequeue
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -84,6 +85,28 @@ func TestFaultReadsAnErrorThatNobodyChanges(t *testing.T) {
 	})
 }
 
+func TestAnExchangeWithoutRoomForItsReservationSettles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mustOpen(t, smallDisk(6), &Options{SegmentBytes: minSegment})
+		fill(t, q)
+		leases, err := q.Reserve(t.Context(), want(5))
+		require.NoError(t, err)
+		q.mu.Lock()
+		q.kept = true // so that compaction makes no room
+		q.mu.Unlock()
+		burn(t, q, spends)
+		_, err = q.Reserve(t.Context(), want(5))
+		require.ErrorIs(t, err, queue.ErrFull)
+		more, stale, failed, err := q.Exchange(t.Context(), want(5), commits(leases)...)
+		require.NoError(t, err, "a commit has room")
+		require.Empty(t, slices.Concat(more, stale, failed))
+		in, err := q.Contains(t.Context(), leases[0].Key, leases[4].Key)
+		require.NoError(t, err)
+		require.Equal(t, []bool{false, false}, in)
+		require.NoError(t, q.Close())
+	})
+}
+
 // Settled must need no room.
 func TestSettledOnAFullDiskDoesNotEndTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -121,7 +144,7 @@ func TestSettledOnAFullDiskDoesNotEndTheQueue(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		burnAll(t, q)
+		burn(t, q, removes)
 		d.Fail = func(op, _ string) error { // nor beyond the end of the head
 			if op == "allocate" || op == "write" {
 				return syscall.ENOSPC

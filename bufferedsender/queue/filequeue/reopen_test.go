@@ -53,7 +53,7 @@ func TestWhatIsSettledAfterAnOpenOfAFullDiskStaysSettled(t *testing.T) {
 			}
 		}
 		require.Equal(t, 2, held)
-		burnAll(t, q)
+		burn(t, q, removes)
 		require.NoError(t, q.Close())
 		q = mustOpen(t, d, opts)
 		require.False(t, q.log.fits(frameHeader+64), "the test does not leave the head full enough")

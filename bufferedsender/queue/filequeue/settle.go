@@ -25,10 +25,14 @@ func (q *Queue) Settle(ctx context.Context, ends ...queue.End) (stale, failed []
 	return stale, nil, nil
 }
 
-// Exchange implements queue.Exchanger.
+// Exchange implements queue.Exchanger. On a full disk without room for the reservation it only settles.
 func (q *Queue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
 	wrong := errors.Join(queue.CheckWant(&want), queue.CheckEnds(ends))
 	c, err := q.reserving(ctx, settleSize(ends)+frameHeader, &want, wrong)
+	if len(ends) > 0 && errors.Is(err, queue.ErrFull) { // for the reservation only: ends have room of their own
+		stale, failed, err = q.Settle(ctx, ends...)
+		return nil, stale, failed, err
+	}
 	if err != nil {
 		return nil, nil, leasesOf(ends), err
 	}

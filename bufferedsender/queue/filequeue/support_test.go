@@ -89,11 +89,11 @@ func contents(t testing.TB, q *Queue) map[string][]string {
 	return all
 }
 
-// burnAll uses up all room of a full disk, including the reserve.
-func burnAll(t *testing.T, q *Queue) {
+// burn uses up all room of a full disk for a use, including the reserve.
+func burn(t *testing.T, q *Queue, u use) {
 	t.Helper()
 	for {
-		c, err := q.change(t.Context(), removes, 0, nil)
+		c, err := q.change(t.Context(), u, 0, nil)
 		if err != nil {
 			require.ErrorIs(t, err, queue.ErrFull)
 			return
