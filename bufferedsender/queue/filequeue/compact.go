@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
 	"github.com/go-azsearch/azsearch/internal/disk"
@@ -76,7 +77,7 @@ func (q *Queue) tidy() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.compacting = false
-		if err != nil && q.quit.Err() == nil && !disk.Full(err) {
+		if err != nil && q.quit.Err() == nil && !isShort(err) {
 			q.fail(err)
 		}
 	})
@@ -274,6 +275,9 @@ func namedIn(f *frame) (keys []string, ok bool) {
 
 // drop removes the oldest segment, on which nothing depends any more.
 func (q *Queue) drop(oldest *segment) error {
+	if err := q.erase(); err != nil { // the one before, if that failed: segments leave the disk in order
+		return err
+	}
 	q.mu.Lock()
 	adders, globals := q.addersFrame(), q.globals()
 	q.mu.Unlock()
@@ -295,18 +299,29 @@ func (q *Queue) drop(oldest *segment) error {
 	q.log.begins = q.log.first
 	q.log.segments = q.log.segments[1:]
 	q.log.total -= oldest.used
+	q.log.leaving = oldest
 	q.mu.Unlock()
-	oldest.readers.Wait() // reads that began before
-	err = oldest.area.Close()
-	if err != nil {
+	return q.erase()
+}
+
+// erase removes the file of the segment that has left the log, durably. If that fails for want of room or of open
+// files, the next removal begins with it.
+func (q *Queue) erase() error {
+	s := q.log.leaving
+	if s == nil {
+		return nil
+	}
+	s.readers.Wait() // reads that began before
+	if err := s.area.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
 		return err
 	}
-	if err := disk.Remove(q.log.dir, segmentName(oldest.number)); err != nil {
+	if err := disk.Remove(q.log.dir, segmentName(s.number)); err != nil {
 		return err
 	}
 	if err := q.log.dir.SyncNames(); err != nil {
 		return err
 	}
+	q.log.leaving = nil
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.log.full != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -42,8 +43,9 @@ func TestTooManyOpenFilesAtARollAreNotTheEndOfTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := disktest.New()
 		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
-		synctest.Wait()
 		a := newAdder(q)
+		require.NoError(t, a.append(t.Context(), upload("first", 1)))
+		synctest.Wait()
 		var short atomic.Bool
 		d.Fail = func(op, _ string) error {
 			if op == "allocate" && short.Load() {
@@ -52,7 +54,7 @@ func TestTooManyOpenFilesAtARollAreNotTheEndOfTheQueue(t *testing.T) {
 			return nil
 		}
 		short.Store(true)
-		for i := range 25 { // beyond the end of the head
+		for i := range 50 { // beyond the end of the head and of the next one
 			r := upload(fmt.Sprint(i), 1)
 			r.Body = append(r.Body, strings.Repeat("x", 1000)...)
 			if a.append(t.Context(), r) != nil {
@@ -61,12 +63,58 @@ func TestTooManyOpenFilesAtARollAreNotTheEndOfTheQueue(t *testing.T) {
 			}
 			synctest.Wait()
 		}
+		_, reserved := d.Files()[reserveName]
+		require.True(t, reserved, "the reserve is kept for a full disk")
 		short.Store(false) // the program's connections are closed again
 		_ = a.append(t.Context(), upload("x", 1))
 		synctest.Wait()
 		require.NoError(t, a.append(t.Context(), upload("y", 1)))
 		require.NoError(t, q.Close())
 	})
+}
+
+func TestTooManyOpenFilesAtARemovalAreNotTheEndOfTheQueue(t *testing.T) {
+	for _, fails := range []string{"remove", "sync names"} {
+		t.Run(fails, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := disktest.New()
+				q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
+				var mu sync.Mutex
+				leaving, there := "", false // the segment whose removal is not durable, and whether its file is there
+				failed, removed := false, 0
+				d.Fail = func(op, name string) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if op == "remove" && strings.HasPrefix(name, segmentPrefix) {
+						if leaving != "" && leaving != name {
+							t.Errorf("%s is removed before %s is gone for good", name, leaving)
+						}
+						leaving, there = name, true
+						removed++
+					}
+					if op == fails && leaving != "" && !failed {
+						failed = true
+						return syscall.EMFILE
+					}
+					switch {
+					case op == "remove":
+						there = false
+					case op == "sync names" && !there:
+						leaving = ""
+					}
+					return nil
+				}
+				churnOthers(t, q, 200)
+				synctest.Wait()
+				require.NoError(t, q.Fault())
+				require.True(t, failed)
+				require.Greater(t, removed, 3)
+				require.NoError(t, newAdder(q).append(t.Context(), upload("x", 1)))
+				require.NoError(t, q.Close())
+				require.NoError(t, mustOpen(t, d, nil).Close())
+			})
+		})
+	}
 }
 
 // Fault reads the error without the lock, after which the disk may have room.

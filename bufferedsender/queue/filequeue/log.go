@@ -47,6 +47,8 @@ type log struct {
 	failed  error
 	mark    *disk.Mark // notes synced; nil if it cannot be written. Syncs follow each other, and only they use it
 
+	leaving *segment // out of segments, but its name may be on the disk; only compaction uses it
+
 	looked int    // at which segment the last sync has looked
 	gone   uint32 // newest segment whose file was removed, 0: none
 

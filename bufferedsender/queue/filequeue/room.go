@@ -97,7 +97,7 @@ func (q *Queue) provide() {
 		var err error
 		if !there {
 			next, err = l.prepare(number, first)
-			if err != nil && isShort(err) && reserved {
+			if disk.Full(err) && reserved { // with too many open files it could not be opened
 				reserved = false
 				if of, failed := l.prepareOfReserve(number, first); !errors.Is(failed, fs.ErrNotExist) { // an operator may have removed it for room
 					next, err = of, failed
