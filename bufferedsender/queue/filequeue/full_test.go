@@ -236,3 +236,30 @@ func TestALinkThatFindsNoRoomKeepsNothing(t *testing.T) {
 		require.NoError(t, q.Close())
 	})
 }
+
+// The head may be longer than a segment.
+func TestACallThatIsLargerThanASegmentTakesNoRoomOfTheNextOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disktest.New()
+		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
+		_, err := q.Stats(t.Context())
+		require.NoError(t, err)
+		synctest.Wait()
+		d.Fail = func(op, _ string) error {
+			if op == "allocate" {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		r := upload("large", 1)
+		r.Body = append(r.Body, strings.Repeat("x", 3*minSegment)...)
+		require.NoError(t, newAdder(q).append(t.Context(), r))
+		synctest.Wait()
+		require.ErrorIs(t, q.Fault(), queue.ErrFull)
+		leases, err := q.Reserve(t.Context(), want(1))
+		require.NoError(t, err)
+		_, _, err = q.Settle(t.Context(), commits(leases)...)
+		require.NoError(t, err)
+		require.NoError(t, q.Close())
+	})
+}

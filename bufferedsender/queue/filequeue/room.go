@@ -34,7 +34,7 @@ const commitBytes = 128
 
 // left returns how many bytes can be written.
 func (l *log) left() int {
-	n := l.options.SegmentBytes - int(l.head().used)
+	n := max(0, l.options.SegmentBytes-int(l.head().used)) // one large call may take more than a segment
 	if l.next != nil {
 		n += l.options.SegmentBytes - headerSize - frameHeader - 8
 	}
