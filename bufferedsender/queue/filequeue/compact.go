@@ -46,9 +46,10 @@ func (q *Queue) crowded() bool {
 	}
 	live := q.lives()
 	if l.full != nil {
-		lives := q.oldestLives()
+		keys, _, _ := q.book.Size()
+		dead := l.total - live + int64(keys)*keyOverhead // most keys need no more than in the frame of a call
 		return q.book.Older(l.segments[0].number) == 0 ||
-			l.moves > 0 && l.total-live > int64(l.options.SegmentBytes)/2 && l.left()-q.keeps(extends) >= lives+lives/4
+			l.moves > 0 && dead > int64(l.options.SegmentBytes)/4 && l.left()-q.keeps(extends) >= q.rewriteBytes()
 	}
 	return l.total > max(2*int64(l.options.SegmentBytes), 3*live)
 }
@@ -97,13 +98,19 @@ func (q *Queue) compact() error {
 	for {
 		q.mu.Lock()
 		oldest, crowded := q.log.segments[0], q.crowded() && !q.closed
-		nothing := q.book.Nothing()
+		nothing, full := q.book.Nothing() || q.book.Older(oldest.number) == 0, q.log.full != nil
 		q.log.moves = max(0, q.log.moves-1)
 		q.mu.Unlock()
 		if !crowded {
 			return nil
 		}
-		if !nothing { // an empty book needs no move: new keys depend on later segments only
+		if full && !nothing && !q.affords(oldest) {
+			q.mu.Lock()
+			q.log.moves = 0
+			q.mu.Unlock()
+			return nil
+		}
+		if !nothing { // if nothing depends on the segment now, nothing will: new keys depend on later ones
 			q.setMoving(true)
 			err := q.move(oldest)
 			q.setMoving(false)
@@ -259,16 +266,11 @@ func namedIn(f *frame) (keys []string, ok bool) {
 			}
 		}
 	case kindState:
-		for range d.count() {
-			key := d.text()
-			if d.flag() {
+		d.states(position{}, func(key string, _ book.State[ref], ok bool) {
+			if ok {
 				keys = append(keys, key)
-				d.state(position{})
 			}
-			if d.bad {
-				return nil, false
-			}
-		}
+		})
 	}
 	return keys, !d.bad
 }

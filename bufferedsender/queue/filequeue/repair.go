@@ -313,8 +313,7 @@ func (w *rewrite) writeAll() error {
 	}
 	s := w.q.newStates()
 	flush := func() error {
-		le.PutUint32(s.b[frameHeader:], uint32(len(s.keys))) //nolint:gosec // a few
-		b := s.b
+		b := s.frame()
 		s = w.q.newStates()
 		return w.frame(kindState, b)
 	}

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
@@ -23,7 +24,7 @@ type use uint8
 
 const (
 	adds    use = iota // Append, refused while the disk is full
-	spends             // reservations, Park: leave what rewriting the oldest segment takes
+	spends             // reservations, Park: leave the room to rewrite the oldest segment
 	extends            // of leases: leave the commits of everything leased
 	makes              // commits, Drop, Unpark, Pause: leave what removing a segment takes
 	removes            // removing a segment: may use everything
@@ -51,7 +52,7 @@ func (q *Queue) keeps(u use) (n int) {
 		n += int(q.book.Leased()) * commitBytes
 	}
 	if u <= spends {
-		n += q.oldestLives()
+		n += q.rewriteBytes()
 	}
 	return n
 }
@@ -64,6 +65,35 @@ func (q *Queue) oldestLives() int {
 		return 0
 	}
 	return min(int(q.lives()/int64(keys))*q.book.Older(l.segments[0].number), l.options.SegmentBytes)
+}
+
+// rewriteBytes returns the room without which compaction does not rewrite the oldest segment. Reservations leave it, so
+// that the bytes which they and their releases have written can be regained.
+func (q *Queue) rewriteBytes() int {
+	lives, most := q.oldestLives(), q.log.options.SegmentBytes
+	return min(lives+lives/4, most+most/16)
+}
+
+// affords reports whether there is room to rewrite the oldest segment: a rewrite that ends in the middle gains nothing.
+// Keys with one waiting record take no more than they did there, see group.
+func (q *Queue) affords(oldest *segment) bool {
+	var simple, others int
+	for part := range book.Parts {
+		q.mu.Lock()
+		q.book.EachOlder(part, oldest.number, func(is bool, records, bytes int) {
+			bytes += records * recordHeader
+			if is {
+				simple += bytes + groupBytes
+			} else {
+				others += bytes + groupBytes + asideOverhead
+			}
+		})
+		q.mu.Unlock()
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	need := min(simple, int(oldest.used)) + others
+	return q.log.full == nil || q.log.left()-q.keeps(extends) >= need+need/16
 }
 
 // lacks reports whether a frame has no room.

@@ -14,9 +14,24 @@ type states struct {
 	b     []byte
 	keys  []string
 	recs  [][]int // where the records of each key begin in b, in the order of book.Uses
+	parts int     // keys on their own, and groups
+	group group   // the last one
 	near  *frame  // a frame in memory, in which most records are
 	reads int     // records read from elsewhere
 }
+
+// group is keys with one waiting record each and no other state, in one place but for the number of their record. They
+// need no more room than in the frames of calls, so that a full disk can rewrite them. A group is written with an empty
+// key, which no record has.
+type group struct {
+	place uint64
+	gen   uint32
+	keys  int // 0: none
+	at    int // where keys is in b
+}
+
+// groupBytes is the most that a group of one key needs besides its record.
+const groupBytes = frameHeader + statesHeader + 2 + 8 + 4 + 4
 
 const statesHeader = 4
 
@@ -26,8 +41,16 @@ func (q *Queue) newStates() *states {
 
 // add adds a key. Its records are read from the log.
 func (s *states) add(now time.Time, key string) error {
+	if key == "" { // no record has it
+		return nil
+	}
 	st, ok := s.q.book.State(now, key)
 	s.keys, s.recs = append(s.keys, key), append(s.recs, nil)
+	simple := len(st.Leased)+len(st.Parked)+st.Expired+st.Tries == 0 && st.Replaced == nil && st.Due+st.Quiet == 0
+	if ok && simple && len(st.Waiting) == 1 && (st.Place^st.Waiting[0].Seq)&book.PlaceNumber == 0 {
+		return s.addToGroup(st.Place&^book.PlaceNumber, st.Gen, st.Waiting[0])
+	}
+	s.parts, s.group = s.parts+1, group{}
 	s.b = appendText(s.b, key)
 	s.b = appendFlag(s.b, ok)
 	if !ok {
@@ -36,7 +59,6 @@ func (s *states) add(now time.Time, key string) error {
 	s.b = le.AppendUint64(s.b, st.Place)
 	s.b = le.AppendUint32(s.b, st.Gen)
 	err := s.records(st.Waiting)
-	simple := len(st.Leased)+len(st.Parked)+st.Expired+st.Tries == 0 && st.Replaced == nil && st.Due+st.Quiet == 0
 	s.b = appendFlag(s.b, !simple)
 	if simple {
 		return err
@@ -68,6 +90,22 @@ func (s *states) add(now time.Time, key string) error {
 	return err
 }
 
+// addToGroup adds a key to the last group, if it belongs there, or to a new one.
+func (s *states) addToGroup(place uint64, gen uint32, rec book.Rec[ref]) error {
+	g := &s.group
+	if g.keys == 0 || g.place != place || g.gen != gen {
+		s.parts++
+		s.b = appendText(s.b, "")
+		s.b = le.AppendUint64(s.b, place)
+		s.b = le.AppendUint32(s.b, gen)
+		*g = group{place: place, gen: gen, at: len(s.b)}
+		s.b = appendInt(s.b, 0)
+	}
+	g.keys++
+	le.PutUint32(s.b[g.at:], uint32(g.keys)) //nolint:gosec // a few
+	return s.record(rec)
+}
+
 // stateSize returns the maximum size of a key's state in a frame. The caller holds the lock.
 func (q *Queue) stateSize(now time.Time, key string) int {
 	const numbers = 256 // all of them, and the lengths of the texts
@@ -80,24 +118,32 @@ func (q *Queue) stateSize(now time.Time, key string) int {
 	return size
 }
 
-// records copies records from the log.
+// records copies records from the log, with their number.
 func (s *states) records(recs []book.Rec[ref]) error {
 	s.b = appendInt(s.b, len(recs))
 	for i := range recs {
-		r := recs[i].Ref
-		begin := len(s.b)
-		s.b = append(s.b, make([]byte, recordHeader+int(r.length))...)
-		raw := s.b[begin:]
-		if err := s.fetch(raw, r); err != nil {
+		if err := s.record(recs[i]); err != nil {
 			return err
 		}
-		if _, err := decodeRecord(raw); err != nil { // a new checksum must not make it right
-			return &CorruptError{Segment: r.segment, Offset: int64(r.offset), Reason: err.Error()}
-		}
-		number(raw, recs[i].Seq)
-		last := len(s.recs) - 1
-		s.recs[last] = append(s.recs[last], begin-frameHeader)
 	}
+	return nil
+}
+
+// record copies a record from the log.
+func (s *states) record(rec book.Rec[ref]) error {
+	r := rec.Ref
+	begin := len(s.b)
+	s.b = append(s.b, make([]byte, recordHeader+int(r.length))...)
+	raw := s.b[begin:]
+	if err := s.fetch(raw, r); err != nil {
+		return err
+	}
+	if _, err := decodeRecord(raw); err != nil { // a new checksum must not make it right
+		return &CorruptError{Segment: r.segment, Offset: int64(r.offset), Reason: err.Error()}
+	}
+	number(raw, rec.Seq)
+	last := len(s.recs) - 1
+	s.recs[last] = append(s.recs[last], begin-frameHeader)
 	return nil
 }
 
@@ -120,18 +166,23 @@ func (s *states) fetch(raw []byte, r ref) error {
 	return nil
 }
 
+// frame completes the frame.
+func (s *states) frame() []byte {
+	le.PutUint32(s.b[frameHeader:], uint32(s.parts)) //nolint:gosec // a few
+	return s.b
+}
+
 // write writes the frame, and updates the references of the book to it.
 func (s *states) write(c *call) error {
 	if len(s.keys) == 0 {
 		return nil
 	}
-	le.PutUint32(s.b[frameHeader:], uint32(len(s.keys))) //nolint:gosec // a few
 	at, err := c.q.log.place(len(s.b), c.now)
 	if err != nil {
 		c.q.fail(err)
 		return c.q.log.failed
 	}
-	if err := c.write(kindState, s.b); err != nil {
+	if err := c.write(kindState, s.frame()); err != nil {
 		return err
 	}
 	for i, key := range s.keys {
@@ -177,21 +228,46 @@ func (d *decoder) state(base position) (st book.State[ref]) {
 	return st
 }
 
+// states reads a frame of states. It calls f with each key; ok is false if the key is gone.
+func (d *decoder) states(base position, f func(key string, st book.State[ref], ok bool)) {
+	for range d.count() {
+		key, ok := d.text(), true
+		var st book.State[ref]
+		if key == "" {
+			d.grouped(base, f)
+		} else if ok = d.flag(); ok {
+			st = d.state(base)
+		}
+		if d.bad {
+			return
+		}
+		if key != "" {
+			f(key, st, ok)
+		}
+	}
+}
+
+func (d *decoder) grouped(base position, f func(key string, st book.State[ref], ok bool)) {
+	place, gen := d.u64(), d.u32()
+	for range d.count() {
+		c := d.change(base)
+		if d.bad {
+			return
+		}
+		rec := book.Rec[ref]{Seq: c.Seq, Ref: c.Ref, Replaces: c.Replaces}
+		f(c.Key, book.State[ref]{Place: place | c.Seq&book.PlaceNumber, Gen: gen, Waiting: []book.Rec[ref]{rec}}, true)
+	}
+}
+
 func (r *recovery) replayState(f *frame) bool {
 	d := decoder{b: f.payload}
-	base := f.payloadAt()
-	for range d.count() {
-		key := d.text()
-		if !d.flag() {
+	d.states(f.payloadAt(), func(key string, st book.State[ref], ok bool) {
+		if ok {
+			r.book.Restore(f.now, key, st)
+		} else {
 			r.book.Remove(f.now, key)
-			continue
 		}
-		st := d.state(base)
-		if d.bad {
-			return false
-		}
-		r.book.Restore(f.now, key, st)
-	}
+	})
 	return !d.bad
 }
 

@@ -41,7 +41,7 @@ func (b *Book[R]) Older(era uint32) (keys int) {
 	return keys
 }
 
-// Parts is how many calls of Dependents visit all keys.
+// Parts is how many calls of Dependents or EachOlder visit all keys.
 const Parts = indexParts
 
 // Dependents counts the keys in one part of the book, 0 to Parts-1, that would be lost with the log up to an Era: those
@@ -62,6 +62,25 @@ func (b *Book[R]) Dependents(part int, era uint32, in func(R) bool) (keys int) {
 		}
 	}
 	return keys
+}
+
+// EachOlder calls f with each key in one part of the book that has this Era or an earlier one: whether it has only
+// one waiting record and no other state, how many records, and the bytes of these.
+func (b *Book[R]) EachOlder(part int, era uint32, f func(simple bool, records, bytes int)) {
+	p := &b.index[part]
+	for _, slot := range p.slots {
+		if slot == 0 {
+			continue
+		}
+		if n := b.nodes.at(slot - 1); n.era <= era {
+			records, bytes := 0, 0
+			b.eachRecord(n, func(r *Rec[R]) {
+				records++
+				bytes += r.Ref.Bytes()
+			})
+			f(n.more == nil, records, bytes)
+		}
+	}
 }
 
 // Globals is the state that belongs to no key and must survive the compaction of a log.

@@ -7,6 +7,10 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
+// PlaceNumber is the part of a State's Place that has the number of the record that got it; keys of one call differ in
+// nothing else.
+const PlaceNumber uint64 = 1<<arrivalBits - 1
+
 // State is the full state of a key, for a log that is compacted. Times are in milliseconds since 1970, by the wall
 // clock.
 type State[R Ref] struct {
