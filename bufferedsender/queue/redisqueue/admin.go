@@ -307,8 +307,9 @@ type Repaired struct {
 }
 
 // Repair makes a queue consistent again after Redis keys of it were deleted or evicted. It counts missing records as
-// lost, makes missing entries from their records, and rebuilds everything else. All leases end. It blocks the server
-// for about two seconds for each hundred thousand keys of a shard, and refuses a shard with more than most keys.
+// lost, makes missing entries from their records, and rebuilds everything else. All leases end; a key that was leased
+// waits for the end of its lease and Want.Uncertain, because a request may be in flight. It blocks the server for about
+// two seconds for each hundred thousand keys of a shard, and refuses a shard with more than most keys.
 func (q *Queue) Repair(ctx context.Context, most int) (done Repaired, err error) {
 	if err := q.begin(ctx); err != nil {
 		return done, err

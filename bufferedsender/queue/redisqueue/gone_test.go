@@ -126,6 +126,7 @@ func allIsThere(t *testing.T, q *Queue, cl *clock, gone string) {
 	require.EqualValues(t, 2, s.Parked)
 	require.EqualValues(t, 35, s.Waiting)
 	require.Zero(t, s.Leased)
+	cl.advance(2 * time.Minute)
 	drain := func() (keys []string) {
 		for {
 			leases := take(t, q, 100)
@@ -152,8 +153,8 @@ func allIsThere(t *testing.T, q *Queue, cl *clock, gone string) {
 }
 
 func TestEntriesThatAreGoneAreMadeOfTheNewestChangesOfTheirKeys(t *testing.T) {
-	c := newClient(t, servers.Redis(t).Addr())
-	q := open(t, c, nil)
+	c, cl := newClient(t, servers.Redis(t).Addr()), newClock()
+	q := open(t, c, &Options{clock: cl.now})
 	add(t, q, "b", "a")
 	leased := take(t, q, 2)
 	_, err := q.Append(t.Context(), callOf("newer", "a"))
@@ -161,6 +162,8 @@ func TestEntriesThatAreGoneAreMadeOfTheNewestChangesOfTheirKeys(t *testing.T) {
 	require.NoError(t, c.Del(t.Context(), q.shards[0].keys[1]).Err())
 	_, err = q.Repair(t.Context(), 10)
 	require.NoError(t, err)
+	require.Empty(t, take(t, q, 10), "requests of the earlier holder may be in flight")
+	cl.advance(time.Minute)
 	again := take(t, q, 10)
 	require.Len(t, again, 2)
 	require.Equal(t, []string{"b", "a"}, []string{again[0].Key, again[1].Key}, "the keys are in the order of arrival")
@@ -202,4 +205,38 @@ func TestRecordsOfAnOlderVersionAreSentAndCountedWhenTheirEntryIsGone(t *testing
 	require.EqualValues(t, 1, done.Lost)
 	require.Zero(t, done.Keys)
 	require.NoError(t, again.Close())
+}
+
+// A request that was sent under a lease may arrive while the lease runs, and Uncertain later.
+func TestRepairWithholdsLeasedKeysLikeTheEndOfTheirLease(t *testing.T) {
+	c := newClient(t, servers.Redis(t).Addr())
+	for gone, uncertain := range map[string]time.Duration{
+		"": 7 * time.Second, "k": 7 * time.Second, "e": 7 * time.Second, "t": 5 * time.Second, "h": 7 * time.Second,
+	} {
+		t.Run(gone, func(t *testing.T) {
+			cl := newClock()
+			q := open(t, c, &Options{clock: cl.now})
+			add(t, q, "a")
+			want := queue.Want{Token: queue.NewID(), Holder: queue.NewID(), Keys: 1, Bytes: 1 << 20, For: time.Minute, Uncertain: 7 * time.Second}
+			leases, err := q.Reserve(t.Context(), want)
+			require.NoError(t, err)
+			require.Len(t, leases, 1)
+			add(t, q, "a", "b")
+			if gone != "" {
+				require.NoError(t, c.Del(t.Context(), q.shards[0].keys[slices.Index(kinds[:], gone)]).Err())
+			}
+			_, err = q.Repair(t.Context(), 10)
+			require.NoError(t, err)
+			others := take(t, q, 10)
+			require.Len(t, others, 1)
+			require.Equal(t, "b", others[0].Key)
+			require.Empty(t, commit(t, q, others))
+			cl.advance(time.Minute + uncertain - time.Millisecond)
+			require.Empty(t, take(t, q, 10))
+			cl.advance(time.Millisecond)
+			again := take(t, q, 10)
+			require.Len(t, again, 1)
+			require.Equal(t, "a", again[0].Key)
+		})
+	}
 }

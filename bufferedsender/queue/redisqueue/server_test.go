@@ -279,7 +279,8 @@ func TestWhatIsMissingIsFoundAndRepaired(t *testing.T) {
 		"an entry":                {func(_ *Queue, k []string) { c.HDel(ctx, k[1], c.HKeys(ctx, k[1]).Val()[0]) }, 4, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q := open(t, c, nil)
+			cl := newClock()
+			q := open(t, c, &Options{clock: cl.now})
 			add(t, q, "a", "b", "c", "d")
 			require.Len(t, take(t, q, 2), 2)
 			row.damage(q, q.shards[0].keys)
@@ -292,6 +293,7 @@ func TestWhatIsMissingIsFoundAndRepaired(t *testing.T) {
 			done, err = q.Repair(ctx, 100)
 			require.NoError(t, err)
 			require.Equal(t, row.lost, done.Lost)
+			cl.advance(time.Minute)
 			leases := take(t, q, 10)
 			require.Len(t, leases, row.left)
 			require.Empty(t, commit(t, q, leases))

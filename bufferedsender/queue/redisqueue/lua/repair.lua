@@ -1,18 +1,26 @@
 -- Rebuilds a shard from its entries and records: the sorted sets, the counters, the holders. An entry that
 -- is gone is made from its records, which name their key; where even its sorted set is gone the key waits. Records that are gone
--- are counted, and so are those that no entry can be made from. The leases end. The time is proportional to the size of
--- the shard. ARGV: 4 the most entries that it may have. Answer: {entries, lost records, keys of Redis that were gone…}, or -1 if
+-- are counted, and so are those that no entry can be made from. The leases end, and their keys are withheld as after leases that
+-- run out, because requests of the holders may be in flight. The time is proportional to the size of the shard. ARGV: 4 the most entries that it may have. Answer: {entries, lost records, keys of Redis that were gone…}, or -1 if
 -- there are more.
 if max(call('HLEN', K), m.nk) > tonumber(ARGV[4]) then return {-1, 0} end
 local out = {0, 0}
 for i = 2, 15 do
   if sub(m.has, i, i) == '1' and there[i] == '0' then out[#out + 1] = KEYS[i] end
 end
-local parked, delayed = {}, {}
-for of, z in pairs({[parked] = X, [delayed] = D}) do
+local parked, delayed, leased = {}, {}, {}
+for of, z in pairs({[parked] = X, [delayed] = D, [leased] = E}) do
   local l = call('ZRANGE', z, 0, -1, 'WITHSCORES')
   for i = 1, #l, 2 do of[l[i]] = tonumber(l[i + 1]) end
 end
+local uncertain, longest = {}, 0 -- of the reservations
+local reservations = call('HGETALL', T)
+for i = 1, #reservations, 2 do
+  local unc = unpack_('>I6', reservations[i + 1], 23)
+  uncertain[reservations[i]], longest = unc, max(longest, unc)
+end
+if #reservations == 0 then longest = 5000 end -- they are gone too
+for k, til in pairs(leased) do delayed[k] = max(delayed[k] or 0, til + longest) end -- for keys without an entry
 call('DEL', P, S, D, E, X, T, W, H, G, Y)
 for _, name in ipairs({'b', 'pb', 'nw', 'nk', 'nr', 'tun'}) do m[name] = 0 end
 local all, lost, kept = call('HGETALL', K), 0, {}
@@ -37,6 +45,7 @@ for i = 1, #all, 2 do
   e.pile, e.front, e.rep = still(e.pile), still(e.front), still(e.rep)
   if e.rep == '' then e.rrs = '' end
   if e.fk == 1 then
+    e.un = max(e.un, e.til + (uncertain[e.tok] or longest))
     giveback(e, 0)
   elseif e.fk == 2 and e.front == '' then
     e.fk, e.rsn, e.pat = 0, '', 0
