@@ -275,33 +275,34 @@ func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 		want, began = f.repeat.want, f.repeat.began
 	}
 	answered := f.tally.calls.begin()
-	if both, ok := f.queue.(queue.Exchanger); ok && want.Keys > 0 && len(ends) > 0 {
+	var unreserved error
+	if both, ok := f.queue.(queue.Exchanger); ok && want.Keys > 0 && len(ends) > 0 && f.repeat == nil {
 		leases, stale, failed, err = both.Exchange(f.ctx, want, ends...)
-	} else {
+		f.unsettled(ends, failed, err)
+		unreserved = err
+	} else { // apart, so that ends which fail again and again do not make the same reservation be repeated as often
 		if len(ends) > 0 {
 			stale, failed, err = f.queue.Settle(f.ctx, ends...)
+			f.unsettled(ends, failed, err)
 		}
-		if want.Keys > 0 && err == nil {
-			leases, err = f.queue.Reserve(f.ctx, want)
+		if want.Keys > 0 {
+			leases, unreserved = f.queue.Reserve(f.ctx, want)
 		}
 	}
 	answered()
 	f.repeat = nil
-	if err != nil {
-		f.unsettled(ends, failed, want.Keys > 0)
-		if want.Keys > 0 && len(leases) == 0 && time.Since(began) < want.For { // later its leases have expired
-			f.repeat = &reservation{want, began}
-		}
+	if unreserved != nil && want.Keys > 0 && len(leases) == 0 && time.Since(began) < want.For { // later its leases have expired
+		f.repeat = &reservation{want, began}
 	}
 	f.settledEnds(ends, stale, err == nil)
 	if len(leases) > 0 {
 		f.take(leases, began, want.Keys == 1)
-	} else if want.Keys > 0 && err == nil { // no other key
+	} else if want.Keys > 0 && unreserved == nil { // no other key
 		f.mu.Lock()
 		f.takeBack(len(f.aside))
 		f.mu.Unlock()
 	}
-	return err
+	return cmp.Or(err, unreserved)
 }
 
 // settledEnds counts settled and stale leases. A repeated end whose first answer was lost counts as stale if the first
@@ -316,13 +317,15 @@ func (f *feed) settledEnds(ends []queue.End, stale []queue.Lease, all bool) {
 	}
 }
 
-// unsettled puts back ends that may not have reached the queue. At worst settling them again finds stale leases, see
-// settledEnds. The leases of keys reserved in the same call, if unknown, expire.
-func (f *feed) unsettled(ends []queue.End, failed []queue.Lease, reserving bool) {
-	if failed != nil && !reserving {
-		ends = slices.DeleteFunc(slices.Clone(ends), func(e queue.End) bool {
-			return !slices.ContainsFunc(failed, func(l queue.Lease) bool { return l.Key == e.Lease.Key && l.Token == e.Lease.Token })
-		})
+// unsettled puts back ends that, because of err, may not have reached the queue: those of the failed leases, or all if it
+// names none. At worst settling them again finds stale leases, see settledEnds.
+func (f *feed) unsettled(ends []queue.End, failed []queue.Lease, err error) {
+	if err == nil {
+		return
+	}
+	if failed != nil {
+		left := leaseSet(failed)
+		ends = slices.DeleteFunc(slices.Clone(ends), func(e queue.End) bool { return !left[nameOf(&e.Lease)] })
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

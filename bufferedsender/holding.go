@@ -223,18 +223,27 @@ func (f *feed) extend() {
 	}
 }
 
+// leaseName identifies a lease.
+type leaseName struct {
+	key   string
+	token queue.ID
+}
+
+func nameOf(l *queue.Lease) leaseName { return leaseName{l.Key, l.Token} }
+
+func leaseSet(leases []queue.Lease) map[leaseName]bool {
+	set := make(map[leaseName]bool, len(leases))
+	for i := range leases {
+		set[nameOf(&leases[i])] = true
+	}
+	return set
+}
+
 func (f *feed) extended(holdings []*holding, lost []queue.Lease, end *time.Time) {
-	type one struct {
-		key   string
-		token queue.ID
-	}
-	gone := make(map[one]bool, len(lost))
-	for i := range lost {
-		gone[one{lost[i].Key, lost[i].Token}] = true
-	}
+	gone := leaseSet(lost)
 	f.mu.Lock()
 	for _, h := range holdings {
-		if _, held := f.held.all[h]; held && gone[one{h.lease.Key, h.lease.Token}] {
+		if _, held := f.held.all[h]; held && gone[nameOf(&h.lease)] {
 			h.lasts.End()
 			f.tally.stale.Add(1)
 			continue

@@ -93,6 +93,7 @@ type Survivor interface {
 
 // Exchanger settles and reserves in one operation.
 type Exchanger interface {
-	// Exchange is Settle followed by Reserve, in one round trip or write.
+	// Exchange is Settle followed by Reserve, in one round trip or write. If only some ends failed it may also return
+	// leases.
 	Exchange(ctx context.Context, want Want, ends ...End) (leases, stale, failed []Lease, err error)
 }

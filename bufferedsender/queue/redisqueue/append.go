@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/rediskit"
@@ -64,22 +63,19 @@ func (q *Queue) before(ctx context.Context, call *queue.Call) ([]int64, error) {
 		return generations, nil // the script checks that
 	}
 	numbers, errs := make([]int64, len(q.shards)), make([]error, len(q.shards))
-	var wg sync.WaitGroup
-	limit := make(chan struct{}, 8)
-	for s := range q.shards {
-		limit <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-limit }()
-			r, err := q.on(ctx, adderScript, s, call.Adder[:])
-			if err != nil {
-				errs[s] = err
-				return
-			}
-			numbers[s], generations[s] = r.Int(), r.Int()
-			errs[s] = r.Err
-		})
+	all := make([]int, len(q.shards))
+	for s := range all {
+		all[s] = s
 	}
-	wg.Wait()
+	together(all, func(s int) {
+		r, err := q.on(ctx, adderScript, s, call.Adder[:])
+		if err != nil {
+			errs[s] = err
+			return
+		}
+		numbers[s], generations[s] = r.Int(), r.Int()
+		errs[s] = r.Err
+	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -98,24 +94,13 @@ func (q *Queue) append(ctx context.Context, call *queue.Call) (receipt queue.Rec
 	}
 	byShard := q.divide(call)
 	answers := make([]shardAnswer, len(q.shards))
-	work := func(shard int) { answers[shard] = q.appendTo(ctx, call, shard, byShard[shard]) }
 	var busy []int
 	for s, p := range byShard {
 		if len(p) > 0 {
 			busy = append(busy, s)
 		}
 	}
-	if len(busy) == 1 {
-		work(busy[0])
-	} else {
-		var wg sync.WaitGroup
-		limit := make(chan struct{}, 8)
-		for _, s := range busy {
-			limit <- struct{}{}
-			wg.Go(func() { work(s); <-limit })
-		}
-		wg.Wait()
-	}
+	together(busy, func(shard int) { answers[shard] = q.appendTo(ctx, call, shard, byShard[shard]) })
 	kept, repeated := false, false
 	var errs []error
 	for _, s := range busy {

@@ -39,11 +39,7 @@ func (h *held) repeated(token queue.ID) (map[int]int, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if tried, ok := h.recent[token]; ok {
-		again := map[int]int{}
-		for s, n := range tried {
-			again[s] = n
-		}
-		return again, true
+		return maps.Clone(tried), true
 	}
 	if len(h.order) < remembered {
 		h.order = append(h.order, token)
@@ -61,7 +57,9 @@ func (h *held) tried(token queue.ID, scripts map[int]int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.recent[token] != nil {
-		h.recent[token] = maps.Clone(scripts)
+		again := map[int]int{}
+		maps.Copy(again, scripts)
+		h.recent[token] = again
 	}
 }
 
@@ -102,6 +100,19 @@ func (h *held) elsewhere(holder queue.ID, shard int, now time.Time) (n int) {
 		}
 	}
 	return n
+}
+
+// has reports whether a holder has leases in a shard.
+func (h *held) has(holder queue.ID, shard int, now time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.expire(now)
+	for _, t := range h.tokens {
+		if t.holder == holder && t.keys[shard] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (h *held) drain(holder queue.ID, shard int, on bool) {

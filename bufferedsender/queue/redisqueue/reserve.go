@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -48,13 +49,21 @@ func (q *Queue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End
 		cut := len(ends) - len(ends)%perScript
 		ends, last = ends[:cut], ends[cut:]
 	}
+	var unsettled error
 	if len(ends) > 0 {
-		if stale, failed, err = q.settle(ctx, ends); err != nil {
-			return nil, stale, append(failed, leasesOf(last)...), err
+		stale, failed, unsettled = q.settle(ctx, ends)
+		if unsettled != nil && (len(q.shards) == 1 || ctx.Err() != nil) {
+			return nil, stale, append(failed, leasesOf(last)...), unsettled
 		}
 	}
 	leases, more, lost, err := q.reserve(ctx, &want, last)
-	return leases, append(stale, more...), lost, err
+	if unsettled != nil {
+		if err == nil && len(leases) == 0 {
+			q.held.tried(want.Token, nil) // the caller repeats the call, and there is nothing to find
+		}
+		err = errors.Join(unsettled, err)
+	}
+	return leases, append(stale, more...), append(failed, lost...), err
 }
 
 func leasesOf(ends []queue.End) (leases []queue.Lease) {
@@ -64,23 +73,60 @@ func leasesOf(ends []queue.End) (leases []queue.Lease) {
 	return leases
 }
 
-// settle settles ends, shard by shard.
+// settle settles ends.
 func (q *Queue) settle(ctx context.Context, ends []queue.End) (stale, failed []queue.Lease, err error) {
-	byShard := divide(q, ends, func(e *queue.End) string { return e.Lease.Key })
-	var errs []error
+	late := make([][]queue.Lease, len(q.shards))
+	left, err := spread(ctx, q, ends, func(e *queue.End) string { return e.Lease.Key }, func(ctx context.Context, s int, chunk []queue.End) error {
+		_, _, its, err := q.exchange(ctx, s, chunk, nil)
+		late[s] = append(late[s], its...)
+		return err
+	})
+	q.released(ends)
+	return slices.Concat(late...), leasesOf(left), err
+}
+
+// spread passes the items of each shard to work, as many at a time as a script may have. A shard without an answer
+// delays no other one. After an error the items of its shard that work has not finished are left.
+func spread[E any](ctx context.Context, q *Queue, all []E, key func(*E) string, work func(ctx context.Context, shard int, some []E) error) (left []E, err error) {
+	byShard := divide(q, all, key)
+	lefts, errs := make([][]E, len(q.shards)), make([]error, len(q.shards))
+	var busy []int
 	for s, its := range byShard {
-		for chunk := range scripts(its, len(ends) == 0) {
-			_, _, late, err := q.exchange(ctx, s, chunk, nil)
-			if err != nil {
-				failed = append(failed, leasesOf(chunk)...)
-				errs = append(errs, err)
-				continue
-			}
-			stale = append(stale, late...)
+		if len(its) > 0 || len(all) == 0 {
+			busy = append(busy, s)
 		}
 	}
-	q.released(ends)
-	return stale, failed, errors.Join(errs...)
+	together(busy, func(s int) {
+		for chunk := range scripts(byShard[s], len(all) == 0) {
+			if errs[s] == nil {
+				turn, done := q.turn(ctx)
+				errs[s] = work(turn, s, chunk)
+				done()
+			}
+			if errs[s] != nil {
+				lefts[s] = append(lefts[s], chunk...)
+			}
+		}
+	})
+	return slices.Concat(lefts...), errors.Join(errs...)
+}
+
+// together runs work for each of the shards, eight at a time.
+func together(shards []int, work func(shard int)) {
+	if len(shards) == 1 {
+		work(shards[0])
+		return
+	}
+	var wg sync.WaitGroup
+	limit := make(chan struct{}, 8)
+	for _, s := range shards {
+		limit <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-limit }()
+			work(s)
+		})
+	}
+	wg.Wait()
 }
 
 // divide groups items by the shard of their keys.
@@ -234,6 +280,11 @@ func (q *Queue) turn(ctx context.Context) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(ctx, q.patience)
 }
 
+// passes reports whether err says that a shard does not answer now.
+func passes(ctx, turn context.Context, err error) bool {
+	return err != nil && ctx.Err() == nil && (turn.Err() != nil || rediskit.Transient(err))
+}
+
 // reserve settles ends of the only shard, and reserves. It returns leases or an error, never both: after an error, a
 // repeat returns everything leased with the token. A shard that does not answer is skipped while others answer; leases
 // that it may have made run out.
@@ -250,8 +301,11 @@ func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End)
 	now := q.now()
 	from, draining := q.held.first(want.Holder, home)
 	if len(q.shards) > 1 && (len(want.Only) > 0 || from != home) {
-		_, st, _, err := q.exchange(ctx, home, nil, &ask{want: want, note: true})
-		if err != nil {
+		turn, done := q.turn(ctx)
+		_, st, _, err := q.exchange(turn, home, nil, &ask{want: want, note: true})
+		passing := passes(ctx, turn, err)
+		done()
+		if err != nil && !passing {
 			return nil, nil, leasesOf(ends), err
 		}
 		if st.known {
@@ -272,12 +326,12 @@ func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End)
 			q.held.tries(want.Token, shard)
 			turn, done := q.turn(ctx)
 			got, st, late, err := q.exchange(turn, shard, ends, &ask{want: want, part: part, keys: keys, bytes: max(left, 0), first: len(leases) == 0, note: shard == home && from == home && part == 0})
-			passing := err != nil && ctx.Err() == nil && (turn.Err() != nil || rediskit.Transient(err))
+			passing := passes(ctx, turn, err)
 			done()
 			switch {
 			case err != nil && len(leases) > 0:
 				return leases, stale, nil, nil // the next call returns the error
-			case err != nil && (len(q.shards) == 1 || ctx.Err() != nil || draining):
+			case err != nil && (len(q.shards) == 1 || ctx.Err() != nil || draining && i == 0 && q.held.has(want.Holder, shard, now)):
 				return nil, stale, leasesOf(ends), err
 			case err != nil && !passing:
 				errs = append(errs, err)
@@ -340,44 +394,40 @@ func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lea
 		return nil, err
 	}
 	defer q.end()
-	byShard := divide(q, leases, func(l *queue.Lease) string { return l.Key })
-	for s, its := range byShard {
-		for chunk := range scripts(its, len(leases) == 0) {
-			args := make([]any, 0, 1+2*len(chunk))
-			args = append(args, millis(d))
-			for i := range chunk {
-				token := chunk[i].Token[:]
-				if chunk[i].Requested {
-					token = append(token, 1)
-				}
-				args = append(args, chunk[i].Key, token)
-			}
-			for {
-				r, err := q.on(ctx, extendScript, s, args...)
-				if err != nil {
-					return lost, err
-				}
-				if r.Int() == 3 {
-					continue
-				}
-				for i := range chunk {
-					q.held.extended(chunk[i].Token, q.now().Add(d))
-				}
-				for r.More() {
-					i := int(r.Int())
-					if i < 0 || i >= len(chunk) {
-						r.Fail(rediskit.ErrAnswer)
-						break
-					}
-					lost = append(lost, chunk[i])
-					q.held.ended(chunk[i].Token, s)
-				}
-				if r.Err != nil {
-					return lost, r.Err
-				}
-				break
-			}
+	gone := make([][]queue.Lease, len(q.shards))
+	_, err = spread(ctx, q, leases, func(l *queue.Lease) string { return l.Key }, func(ctx context.Context, s int, chunk []queue.Lease) error {
+		its, err := q.extend(ctx, s, d, chunk)
+		gone[s] = append(gone[s], its...)
+		return err
+	})
+	return slices.Concat(gone...), err
+}
+
+func (q *Queue) extend(ctx context.Context, shard int, d time.Duration, leases []queue.Lease) (lost []queue.Lease, err error) {
+	args := make([]any, 0, 1+2*len(leases))
+	args = append(args, millis(d))
+	for i := range leases {
+		token := leases[i].Token[:]
+		if leases[i].Requested {
+			token = append(token, 1)
 		}
+		args = append(args, leases[i].Key, token)
 	}
-	return lost, nil
+	r, err := q.again3(ctx, extendScript, shard, args...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range leases {
+		q.held.extended(leases[i].Token, q.now().Add(d))
+	}
+	for r.More() {
+		i := int(r.Int())
+		if i < 0 || i >= len(leases) {
+			r.Fail(rediskit.ErrAnswer)
+			break
+		}
+		lost = append(lost, leases[i])
+		q.held.ended(leases[i].Token, shard)
+	}
+	return lost, r.Err
 }

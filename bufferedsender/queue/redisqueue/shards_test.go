@@ -92,10 +92,11 @@ func TestShardThatIsDownParksNobody(t *testing.T) {
 	q, c := fourShards(t)
 	e := error(said("CLUSTERDOWN Hash slot not served"))
 	c.err.Store(&e)
-	q.patience = 5 * time.Millisecond
 	for range 40 { // senders that start and stop during the outage, each with its process's context
+		q.patience = 5 * time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), 60*time.Millisecond)
 		leases, _ := q.Reserve(ctx, queue.Want{Token: queue.NewID(), Holder: queue.NewID(), Keys: 100, Bytes: 1 << 30, For: 30 * time.Millisecond})
+		q.patience = time.Minute
 		for _, l := range leases {
 			_, _, err := q.Settle(t.Context(), queue.End{Lease: l, Fate: queue.Release})
 			require.NoError(t, err)
@@ -108,4 +109,113 @@ func TestShardThatIsDownParksNobody(t *testing.T) {
 	require.NoError(t, err)
 	t.Logf("expired %d, parked %d", s.Expired, s.Parked)
 	require.Zero(t, s.Parked, "keys that were never sent are parked as poison")
+}
+
+// downShard returns a queue with four shards, leases of all its keys for a minute, and makes the last shard fail.
+func downShard(t *testing.T) (q *Queue, c *failingShard, cl *clock, leases []queue.Lease) {
+	c, cl = &failingShard{Client: newClient(t, servers.Redis(t).Addr())}, newClock()
+	q = open(t, c, &Options{Shards: 4, clock: cl.now})
+	q.patience = 500 * time.Millisecond // more than a healthy shard needs
+	var keys []string
+	for i := range 40 {
+		keys = append(keys, fmt.Sprint("k", i))
+	}
+	add(t, q, keys...)
+	leases = take(t, q, 40)
+	require.Len(t, leases, 40)
+	e := error(said("CLUSTERDOWN Hash slot not served"))
+	c.tag, _, _ = strings.Cut(q.shards[0].keys[0], "}") // the others come after it
+	c.err.Store(&e)
+	return q, c, cl, leases
+}
+
+func (c *failingShard) of(q *Queue, leases []queue.Lease) (down []queue.Lease) {
+	for _, l := range leases {
+		if strings.HasPrefix(q.shards[q.shardOf(l.Key)].keys[0], c.tag) {
+			down = append(down, l)
+		}
+	}
+	return down
+}
+
+func TestShardThatIsDownFailsItsEndsOnly(t *testing.T) {
+	q, c, _, leases := downShard(t)
+	down := c.of(q, leases)
+	var ends []queue.End
+	for _, l := range leases {
+		ends = append(ends, queue.End{Lease: l, Fate: queue.Commit})
+	}
+	waiting := ""
+	for i := 40; ; i++ {
+		if waiting = fmt.Sprint("k", i); q.shardOf(waiting) == 1 {
+			break
+		}
+	}
+	add(t, q, waiting)
+	want := queue.Want{Token: queue.NewID(), Holder: queue.NewID(), Keys: 100, Bytes: 1 << 30, For: time.Minute}
+	got, stale, failed, err := q.Exchange(t.Context(), want, ends...)
+	require.ErrorContains(t, err, "CLUSTERDOWN")
+	require.Empty(t, stale)
+	require.Len(t, got, 1, "the other shards hand out what waits")
+	require.ElementsMatch(t, down, failed)
+	_, failed, err = q.Settle(t.Context(), ends...)
+	require.Error(t, err)
+	require.ElementsMatch(t, down, failed)
+	c.err.Store(nil)
+	s, err := q.Stats(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, len(down)+1, s.Leased, "the others are settled")
+}
+
+func TestShardThatIsDownDoesNotKeepLeasesOfOthersFromBeingExtended(t *testing.T) {
+	q, c, cl, leases := downShard(t)
+	down := c.of(q, leases)
+	cl.advance(30 * time.Second)
+	lost, err := q.Extend(t.Context(), time.Minute, leases...)
+	require.ErrorContains(t, err, "CLUSTERDOWN")
+	require.Empty(t, lost)
+	c.err.Store(nil)
+	cl.advance(45 * time.Second)
+	s, err := q.Stats(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, len(down), s.Expired)
+	require.EqualValues(t, len(leases)-len(down), s.Leased)
+}
+
+// An answered reservation without leases is repeated if ends of the same call failed.
+func TestReservationThatFoundNothingNeedsNoShardWhenItIsRepeated(t *testing.T) {
+	q, _, _, leases := downShard(t)
+	want := queue.Want{Token: queue.NewID(), Holder: queue.NewID(), Keys: 100, Bytes: 1 << 30, For: time.Minute}
+	ends := make([]queue.End, len(leases))
+	for i := range ends {
+		ends[i] = queue.End{Lease: leases[i], Fate: queue.Commit}
+	}
+	got, _, failed, err := q.Exchange(t.Context(), want, ends...)
+	require.Error(t, err)
+	require.NotEmpty(t, failed)
+	require.Empty(t, got)
+	got, err = q.Reserve(t.Context(), want)
+	require.NoError(t, err)
+	require.Empty(t, got)
+}
+
+// A holder gets nothing of other shards while it may have a suspect of this one, which goes alone.
+func TestShardThatIsDownDrainsTheHoldersOfItsLeasesOnly(t *testing.T) {
+	q, c := fourShards(t)
+	q.patience = 500 * time.Millisecond // more than a healthy shard needs
+	holder := queue.NewID()
+	reserve := func() ([]queue.Lease, error) {
+		return q.Reserve(t.Context(), queue.Want{Token: queue.NewID(), Holder: holder, Keys: 100, Bytes: 1 << 30, For: time.Minute})
+	}
+	e := error(said("CLUSTERDOWN Hash slot not served"))
+	c.err.Store(&e)
+	q.held.drain(holder, 3, true)
+	q.held.leased(&queue.Want{Token: queue.ID{1}, Holder: holder, For: time.Minute}, 3, 1, q.now())
+	leases, err := reserve()
+	require.ErrorContains(t, err, "CLUSTERDOWN")
+	require.Empty(t, leases)
+	q.held.ended(queue.ID{1}, 3)
+	leases, err = reserve()
+	require.NoError(t, err)
+	require.NotEmpty(t, leases)
 }

@@ -854,6 +854,29 @@ func TestFoldedActionsOfALostLeaseDoNotSpin(t *testing.T) {
 	})
 }
 
+// One server of several is down, and keys of it were sent.
+func TestEndsThatFailDoNotKeepOtherKeysFromBeingSent(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var down atomic.Bool
+		s := q.sender(sendertest.Options{Queue: &faulty{Queue: q.queue, settle: func(ends []queue.End, next func() ([]queue.Lease, []queue.Lease, error)) ([]queue.Lease, []queue.Lease, error) {
+			for i := range ends {
+				if ends[i].Lease.Key == "a" && down.Load() {
+					return nil, []queue.Lease{ends[i].Lease}, errors.New("a shard is down")
+				}
+			}
+			return next()
+		}}})
+		down.Store(true)
+		require.NoError(t, s.UploadDocuments(q.Context(), sendertest.Hotel{ID: "a"}))
+		time.Sleep(time.Minute)
+		_, err := s.IndexDocumentsAndWait(q.within(30*time.Second), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "b"})}, nil)
+		require.NoError(t, err)
+		down.Store(false)
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		q.empty()
+	})
+}
+
 // A Loader fails while many keys wait.
 func TestLoaderThatFailsDoesNotChurnTheQueue(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
