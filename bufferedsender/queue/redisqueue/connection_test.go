@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
@@ -30,6 +33,35 @@ func TestUserWithoutChannelsIsToldTheTruth(t *testing.T) {
 	if err != nil {
 		require.Equal(t, there(t, q, "a"), errors.Is(err, queue.ErrUnknown), "kept, but reported as not kept")
 	}
+}
+
+func TestUserWithoutChannelsIsWokenByPolling(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	server := servers.NewRedis(t)
+	server.CLI(t, "ACL", "SETUSER", "app", "on", ">pw", "~*", "+@all")
+	client := func() *redis.Client {
+		c := redis.NewClient(&redis.Options{Addr: server.Addr(), Username: "app", Password: "pw", ContextTimeoutEnabled: true})
+		t.Cleanup(func() { require.NoError(t, c.Close()) })
+		return c
+	}
+	logged := new(sendertest.Buffer)
+	a := open(t, client(), &Options{Logger: slog.New(slog.NewTextHandler(logged, nil))})
+	b, err := New(t.Context(), client(), a.name, nil)
+	require.NoError(t, err)
+	woken := make(chan struct{}, 100)
+	defer a.Watch(func() { woken <- struct{}{} })()
+	testkit.Eventually(t, func() bool { return strings.Contains(logged.String(), "no subscription") })
+	for len(woken) > 0 {
+		<-woken
+	}
+	add(t, b, "a")
+	select {
+	case <-woken:
+	case <-time.After(2 * time.Second):
+		t.Error("not woken")
+	}
+	require.Equal(t, 1, strings.Count(logged.String(), "no subscription"))
 }
 
 func TestWatcherLooksAfterItsConnectionWasLost(t *testing.T) {

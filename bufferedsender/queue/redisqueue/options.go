@@ -45,8 +45,8 @@ type Options struct {
 	// Existing opens an existing queue only: if there is none, the error has ErrNotFound in its chain. Defaults to
 	// false.
 	Existing bool
-	// Logger receives one line when the queue is opened, with the result of Survives, and one after a repair. Defaults
-	// to none.
+	// Logger receives one line when the queue is opened, with the result of Survives, one after a repair, and one if a
+	// watcher gets no notifications. Defaults to none.
 	Logger *slog.Logger
 
 	replicaTimeout time.Duration // how long Append waits for replicas, 0 means 5 s; set by tests

@@ -38,7 +38,7 @@ func (w *watcher) call() {
 
 // Watch implements queue.Queue. All queues of a client share one goroutine and one connection, which receives the
 // notifications of all processes. Once a second the goroutine asks each queue for keys that have become due, less often
-// while that is empty.
+// while that is empty and the server lets the client subscribe to its channel.
 func (q *Queue) Watch(wake func()) (stop func()) {
 	if q.ending.Load() {
 		return func() {}
@@ -188,15 +188,25 @@ func (r *registry) leave(h *hub, q *Queue) {
 	}
 }
 
+// listening is the subscription to a channel. The client library does not tell that the server has refused it, for lack
+// of rights, so it counts only when it has been confirmed.
+type listening struct {
+	since       time.Time
+	heard, told bool // confirmed; logged that it is not
+}
+
+// unheard is how long a subscription may be unconfirmed before that is logged.
+const unheard = 5 * time.Second
+
 // run listens and asks until the last watcher has left.
 func (h *hub) run(ctx context.Context) {
 	defer close(h.ended)
 	ps := h.client.Subscribe(ctx)
 	defer func() { _ = ps.Close() }() // nothing is read from it any more
 	messages := ps.ChannelWithSubscriptions(redis.WithChannelSize(100))
-	listening := map[string]bool{}
+	on := map[string]*listening{}
 	for {
-		next := h.sync(ctx, ps, listening)
+		next := h.sync(ctx, ps, on)
 		timer := time.NewTimer(time.Until(next))
 		select {
 		case <-ctx.Done():
@@ -211,17 +221,20 @@ func (h *hub) run(ctx context.Context) {
 			case *redis.Message:
 				h.tell(m.Channel)
 			case *redis.Subscription: // perhaps after a lost connection
+				if l := on[m.Channel]; l != nil {
+					l.heard = true
+				}
 				h.tell(m.Channel)
 			}
 		case <-timer.C:
-			h.ask(ctx)
+			h.ask(ctx, on)
 		}
 		timer.Stop()
 	}
 }
 
 // sync subscribes to the channels of the queues, and returns the time of the first query.
-func (h *hub) sync(ctx context.Context, ps *redis.PubSub, listening map[string]bool) time.Time {
+func (h *hub) sync(ctx context.Context, ps *redis.PubSub, on map[string]*listening) time.Time {
 	hubs.mu.Lock()
 	next := time.Now().Add(time.Hour)
 	wanted := map[string]bool{}
@@ -233,15 +246,15 @@ func (h *hub) sync(ctx context.Context, ps *redis.PubSub, listening map[string]b
 	}
 	hubs.mu.Unlock()
 	for c := range wanted {
-		if !listening[c] {
+		if on[c] == nil {
 			_ = ps.Subscribe(ctx, c) // the client repeats it after a reconnection
-			listening[c] = true
+			on[c] = &listening{since: time.Now()}
 		}
 	}
-	for c := range listening {
+	for c := range on {
 		if !wanted[c] {
 			_ = ps.Unsubscribe(ctx, c) // a message that still comes wakes no queue
-			delete(listening, c)
+			delete(on, c)
 		}
 	}
 	return next
@@ -265,7 +278,7 @@ func (h *hub) tell(channel string) {
 }
 
 // ask queries the queues whose time has come.
-func (h *hub) ask(ctx context.Context) {
+func (h *hub) ask(ctx context.Context, on map[string]*listening) {
 	hubs.mu.Lock()
 	var due []*Queue
 	for q, at := range h.queues {
@@ -275,7 +288,15 @@ func (h *hub) ask(ctx context.Context) {
 	}
 	hubs.mu.Unlock()
 	for _, q := range due {
-		at := time.Now().Add(q.peekNext(ctx))
+		wait := q.peekNext(ctx)
+		if l := on[q.channel]; l == nil || !l.heard {
+			wait = min(wait, busyPoll)
+			if l != nil && !l.told && q.o.Logger != nil && time.Since(l.since) > unheard {
+				l.told = true
+				q.o.Logger.WarnContext(ctx, "redisqueue: no subscription; the queue is polled", "queue", q.name, "channel", q.channel)
+			}
+		}
+		at := time.Now().Add(wait)
 		hubs.mu.Lock()
 		if _, still := h.queues[q]; still {
 			h.queues[q] = at
