@@ -19,6 +19,8 @@
 //   - A failover to a replica loses the records that the replica lacks. No call returns an error then, so Flush may
 //     return nil. With Replicas(n), Append waits until n replicas have the records. Without it, run repair.Repairer
 //     after a failover, to compare index and source.
+//   - Leases wait for no replica: a master that is cut off gives and extends them although its replica was promoted, so
+//     two processes may send one key. The setting min-replicas-to-write 1 of the server bounds that time.
 //
 // Tested with kill -9 only, not with power failures.
 //
