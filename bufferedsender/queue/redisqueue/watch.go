@@ -188,8 +188,8 @@ func (r *registry) leave(h *hub, q *Queue) {
 	}
 }
 
-// listening is the subscription to a channel. The client library does not tell that the server has refused it, for lack
-// of rights, so it counts only when it has been confirmed.
+// listening is the subscription to a channel. The client library hides the refusal of a server, for lack of rights, so
+// it counts only when it has been confirmed.
 type listening struct {
 	since       time.Time
 	heard, told bool // confirmed; logged that it is not
