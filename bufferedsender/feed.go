@@ -280,7 +280,7 @@ func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 		leases, stale, failed, err = both.Exchange(f.ctx, want, ends...)
 		f.unsettled(ends, failed, err)
 		unreserved = err
-	} else { // apart, so that ends which fail again and again do not make the same reservation be repeated as often
+	} else { // apart, so that ends which fail again and again do not repeat the same reservation
 		if len(ends) > 0 {
 			stale, failed, err = f.queue.Settle(f.ctx, ends...)
 			f.unsettled(ends, failed, err)
@@ -317,8 +317,8 @@ func (f *feed) settledEnds(ends []queue.End, stale []queue.Lease, all bool) {
 	}
 }
 
-// unsettled puts back ends that, because of err, may not have reached the queue: those of the failed leases, or all if it
-// names none. At worst settling them again finds stale leases, see settledEnds.
+// unsettled puts back ends that, because of err, may not have reached the queue: those of failed leases, or all if there
+// are none. At worst settling them again finds stale leases, see settledEnds.
 func (f *feed) unsettled(ends []queue.End, failed []queue.Lease, err error) {
 	if err == nil {
 		return
