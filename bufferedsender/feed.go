@@ -317,8 +317,8 @@ func (f *feed) settledEnds(ends []queue.End, stale []queue.Lease, all bool) {
 	}
 }
 
-// unsettled puts back ends that, because of err, may not have reached the queue: those of failed leases, or all if there
-// are none. At worst settling them again finds stale leases, see settledEnds.
+// unsettled puts back ends that, because of err, may not have reached the queue: those of failed leases, or all if
+// there are none. At worst settling them again finds stale leases, see settledEnds.
 func (f *feed) unsettled(ends []queue.End, failed []queue.Lease, err error) {
 	if err == nil {
 		return
