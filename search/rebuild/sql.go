@@ -118,17 +118,20 @@ func decodeRecord(version int64, body string) (r Record, err error) {
 	return r, nil
 }
 
-// Swap implements Store.
+// Swap implements Store. The version of a first record is the time in microseconds, so that a record created after a
+// loss is newer than the lost one.
 func (s *SQL) Swap(ctx context.Context, next Record) (Record, error) {
 	body, err := json.Marshal(next)
 	if err != nil {
 		return Record{}, fmt.Errorf("rebuild: %w", err)
 	}
-	statement, args := s.swap, []any{s.opts.Name, string(body), next.Version}
-	if next.Version == 0 {
-		statement, args = `INSERT INTO {t} (name, version, body) VALUES (?1, 1, ?2) ON CONFLICT DO NOTHING`, args[:2]
+	statement, version := s.swap, next.Version
+	if version == 0 {
+		// A lost record had a lower version: it began at an earlier time, and each change takes over a microsecond.
+		statement, version = `INSERT INTO {t} (name, version, body) VALUES (?1, ?3, ?2) ON CONFLICT DO NOTHING`, time.Now().UnixMicro()
+		next.Version = version - 1
 	}
-	n, err := sqlkit.Exec(ctx, s.db, s.text(statement), args...)
+	n, err := sqlkit.Exec(ctx, s.db, s.text(statement), s.opts.Name, string(body), version)
 	if err != nil {
 		return Record{}, s.failed("changing the record", err)
 	}

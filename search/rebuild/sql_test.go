@@ -436,3 +436,38 @@ func TestARebuildByADatabaseMissesNothing(t *testing.T) {
 		require.NoError(t, DropOld(t.Context(), s, w.client, &DropOptions{Now: true}))
 	})
 }
+
+// While a tap is idle its record is lost and created again, or an earlier one is restored. A rebuild that begins then
+// waits only for taps that read the record.
+func TestATapUsesARecordThatWasLostAndCreatedAgainOrRestored(t *testing.T) {
+	for _, restored := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, 0)
+			db := openDB(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "db"))
+			w.store = sqlStore(t, db, SQLite)
+			tap, first := w.opened(w.store), w.record()
+			for range 20 {
+				w.set(func(r *Record) { r.Beat++ })
+			}
+			lost := w.record()
+			time.Sleep(defaultIdleValid)
+			require.NoError(t, tap.Before(t.Context(), []string{"x"}))
+			assert.Equal(t, lost, tap.record)
+			_, err := db.ExecContext(t.Context(), `DELETE FROM azsearch_rebuild`)
+			require.NoError(t, err)
+			if restored {
+				_, err = db.ExecContext(t.Context(), `INSERT INTO azsearch_rebuild (name, version, body) VALUES ('hotels', ?1, '{"phase":"idle","route":"hotels-1"}')`, first.Version)
+				require.NoError(t, err)
+			} else {
+				w.opened(w.store)
+				assert.Greater(t, w.record().Version, lost.Version)
+			}
+			w.set(func(r *Record) { r.Phase, r.Epoch, r.Round = PhaseMarking, 1, 1 })
+			time.Sleep(defaultIdleValid)
+			require.NoError(t, tap.Before(t.Context(), []string{"x"}))
+			keys, err := w.store.Marked(t.Context(), 1, 10)
+			require.NoError(t, err)
+			assert.Equal(t, []string{"x"}, keys, restored)
+		})
+	}
+}

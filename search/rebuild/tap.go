@@ -60,6 +60,7 @@ type Tap struct {
 	mu      sync.Mutex
 	record  Record
 	read    instant            // when the read of record was started
+	reads   int                // how often record was set
 	notes   map[string]string  // the route by which Before let a key pass
 	older   map[string]string  // notes from before turned
 	turned  time.Time          // when notes became older
@@ -239,6 +240,9 @@ func (t *Tap) now() instant { return instant{t.monotonic(), t.wall()} }
 
 // load reads the record.
 func (t *Tap) load(ctx context.Context) (Record, error) {
+	t.mu.Lock()
+	before := t.reads
+	t.mu.Unlock()
 	asked := t.now() // the record may change at any time after this
 	r, err := t.store.Load(ctx)
 	if err != nil {
@@ -249,8 +253,11 @@ func (t *Tap) load(ctx context.Context) (Record, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if r.Version >= t.record.Version { // of two concurrent reads the older may come last
+	// Of two concurrent reads the older may come last. A read that began when that of t.record had ended is newer whatever
+	// its version: the store may have lost the record, or has an earlier one from a backup.
+	if r.Version >= t.record.Version || t.reads == before {
 		t.record, t.read = r, asked
+		t.reads++
 	}
 	return t.record, nil
 }

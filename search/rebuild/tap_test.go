@@ -287,6 +287,27 @@ func (l *late) Load(ctx context.Context) (Record, error) {
 	return r, err
 }
 
+func TestOfTwoConcurrentReadsTheOlderDoesNotReplaceTheNewer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0)
+		store := &late{Store: w.store}
+		tap := w.opened(store)
+		read := func(by time.Duration) {
+			store.by = by
+			go func() {
+				_, err := tap.load(t.Context())
+				assert.NoError(t, err)
+			}()
+			synctest.Wait()
+		}
+		read(2 * time.Second)
+		w.set(func(r *Record) { r.Phase, r.Epoch, r.Round = PhaseMarking, 1, 1 })
+		read(time.Second)
+		time.Sleep(3 * time.Second)
+		assert.Equal(t, PhaseMarking, tap.record.Phase)
+	})
+}
+
 func TestAWriterWaitsWhileTheTapIsClosedAndIsToldWhenThatTakesTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 0)

@@ -35,11 +35,10 @@
 // nor confirm anything: at once during a rebuild, otherwise at their next read, within TapOptions.IdleValid. A Run ends
 // with rebuild.ErrTakenOver at its next change of the record.
 //
-// The next NewTap creates a new record, with TapOptions.Index as its index. Give it the index that writers used last,
-// not the one from before the last rebuild. Versions of a new record begin at the server's time in microseconds, so
-// existing taps detect it as newer, unless the server's clock was put back to before the old record was created. The
-// new index of an interrupted rebuild and the alias stay as they were: check where the alias points, and delete the
-// other index.
+// The next NewTap creates a new record, with TapOptions.Index as its index. Give it the index that writers used
+// last, not the one from before the last rebuild. Existing taps use the record that they read last, whatever its
+// version. The new index of an interrupted rebuild and the alias stay as they were: check where the alias points,
+// and delete the other index.
 //
 // If only the marks were deleted, Run detects that their number differs from the record, and stops with an error before
 // the alias moves; then call rebuild.Abort. A restored backup, or a log without its end, has an earlier state of both,
