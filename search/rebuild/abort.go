@@ -165,7 +165,7 @@ func (r *runner) aliasBack(ctx context.Context) error {
 			return err
 		}
 		alias.Indexes = []string{x.Old}
-		if _, err = r.client.CreateOrUpdateAlias(ctx, alias, nil); !errors.Is(err, search.ErrPreconditionFailed) {
+		if err = r.writeAlias(ctx, alias); !errors.Is(err, search.ErrPreconditionFailed) {
 			return passes(err)
 		}
 	}
@@ -202,7 +202,7 @@ func (r *runner) clean(ctx context.Context, drop, wait bool) error {
 // deleteIndex deletes an index that claim has found deletable; claim changes the record. If another program deletes the
 // index meanwhile, and a Run creates a new one of that name, either the ETag differs or claim fails.
 func deleteIndex(ctx context.Context, client *search.IndexClient, name string, claim func() error) error {
-	there, missing := client.GetIndex(ctx, name, nil)
+	there, missing := getIndex(ctx, client, name)
 	if missing != nil && !errors.Is(missing, search.ErrIndexNotFound) {
 		return passes(missing)
 	}
@@ -213,9 +213,11 @@ func deleteIndex(ctx context.Context, client *search.IndexClient, name string, c
 	if etag := azcore.ETag(there.ETag); etag != "" {
 		opts.IfMatch = &etag
 	}
-	err := client.DeleteIndex(ctx, name, &opts)
+	limited, cancel := context.WithTimeout(ctx, tryLimit)
+	defer cancel()
+	err := client.DeleteIndex(limited, name, &opts)
 	if errors.Is(err, search.ErrPreconditionFailed) { // also if the index is missing, for example after an attempt whose answer was lost
-		if _, now := client.GetIndex(ctx, name, nil); errors.Is(now, search.ErrIndexNotFound) {
+		if _, now := getIndex(ctx, client, name); errors.Is(now, search.ErrIndexNotFound) {
 			return nil
 		}
 	}

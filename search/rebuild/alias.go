@@ -12,9 +12,12 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// aliasAt reads the alias, and returns ErrAliasMoved unless it points at one of the indexes.
+// aliasAt reads the alias, and returns ErrAliasMoved unless it points at one of the indexes. A request whose answer
+// never comes is given up.
 func (r *runner) aliasAt(ctx context.Context, name string, indexes ...string) (models.Alias, error) {
-	alias, err := r.client.GetAlias(ctx, name, nil)
+	limited, cancel := context.WithTimeout(ctx, aliasLimit)
+	defer cancel()
+	alias, err := r.client.GetAlias(limited, name, nil)
 	if err != nil {
 		return alias, noAlias(name, err)
 	}
@@ -50,8 +53,15 @@ func (r *runner) moveAlias(ctx context.Context) (asked bool, err error) {
 		return false, err
 	}
 	alias.Indexes = []string{x.New}
-	_, err = r.client.CreateOrUpdateAlias(ctx, alias, nil)
-	return true, passes(err)
+	return true, passes(r.writeAlias(ctx, alias))
+}
+
+// writeAlias writes the alias under the ETag in it. A request whose answer never comes is given up.
+func (r *runner) writeAlias(ctx context.Context, alias models.Alias) error {
+	limited, cancel := context.WithTimeout(ctx, aliasLimit)
+	defer cancel()
+	_, err := r.client.CreateOrUpdateAlias(limited, alias, nil)
+	return err
 }
 
 // stillOwner changes the record to check the ownership. Call it between reading the alias and writing it under the ETag
@@ -75,7 +85,7 @@ func (r *runner) settleAlias(ctx context.Context) (atNew bool, err error) {
 		case err == nil && alias.Indexes[0] == x.New:
 			return true, nil
 		case err == nil:
-			asking, cancel := context.WithTimeout(ctx, 5*time.Second)
+			asking, cancel := context.WithTimeout(ctx, aliasLimit)
 			err = r.stillOwner(asking)
 			if cancel(); errors.Is(err, ErrTakenOver) {
 				return false, err
@@ -83,7 +93,7 @@ func (r *runner) settleAlias(ctx context.Context) (atNew bool, err error) {
 			if err != nil {
 				break
 			}
-			if _, err = r.client.CreateOrUpdateAlias(ctx, alias, nil); err == nil {
+			if err = r.writeAlias(ctx, alias); err == nil {
 				return false, nil
 			}
 		case errors.Is(err, ErrAliasMoved), errors.Is(err, search.ErrAliasNotFound):

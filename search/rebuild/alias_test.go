@@ -163,6 +163,78 @@ func TestWritersDoNotWaitForAServiceThatDoesNotSayWhereTheAliasIs(t *testing.T) 
 	})
 }
 
+// silent keeps each request that want selects without an answer until its context has ended.
+func (w *world) silent(want func(*http.Request) bool) {
+	w.srv.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		if want(req) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		}
+		return w.intercept(req, next)
+	})
+}
+
+// On a broken connection an answer may never come, and no error either.
+func TestWritersDoNotWaitForAnAnswerThatNeverComes(t *testing.T) {
+	for _, second := range []string{http.MethodGet, http.MethodPut} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, 20)
+			a := w.write("a", 1)
+			m := w.runner(Options{Writers: []string{"a"}})
+			awaited := []string{http.MethodPut, second}
+			w.silent(func(req *http.Request) bool {
+				hangs := strings.Contains(req.URL.Path, "alias") && len(awaited) > 0 && req.Method == awaited[0] && m.r.now().Phase == PhaseClosed
+				if hangs {
+					awaited = awaited[1:]
+				}
+				return hangs
+			})
+			assert.NoError(t, m.run(t.Context()), second)
+			assert.Empty(t, awaited)
+			assert.Greater(t, len(m.r.report.Closed), 2)
+			for _, closed := range m.r.report.Closed {
+				assert.Less(t, closed, 10*time.Second, second)
+			}
+			a.end()
+			w.checkTruth(newIndex)
+		})
+	}
+}
+
+func TestOneAnswerThatNeverComesEndsNoRebuildAndNoAbort(t *testing.T) {
+	for n, calls := int64(1), int64(1); n <= calls && !t.Failed(); n++ {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, 20)
+			a := w.write("a", 1)
+			var call atomic.Int64
+			var over atomic.Bool
+			hang := func(req *http.Request) bool {
+				return !strings.Contains(req.URL.Path, "/docs/search.index") && !over.Load() && call.Add(1) == n
+			}
+			m := w.runner(Options{Writers: []string{"a"}})
+			m.r.line = func(line string) error {
+				switch line {
+				case string(stepCatchingUp):
+					w.silent(hang)
+				case "alias moved":
+					return errors.New("enough")
+				}
+				return nil
+			}
+			assert.ErrorContains(t, m.run(t.Context()), "enough", n)
+			began := time.Now()
+			assert.NoError(t, Abort(context.Background(), w.store, w.client, &AbortOptions{settle: -1, Logger: quiet}), n)
+			assert.Less(t, time.Since(began), 30*time.Second, n)
+			over.Store(true)
+			calls = call.Load()
+			assert.Equal(t, oldIndex, w.alias())
+			assert.NotContains(t, w.srv.IndexNames(), newIndex)
+			a.end()
+			w.checkTruth(oldIndex)
+		})
+	}
+}
+
 // Schedule: a process is stopped, another aborts the rebuild, the first one resumes.
 func TestARunnerThatWasStoppedCannotMoveTheAliasAfterAnAbort(t *testing.T) {
 	for _, line := range []string{string(stepSwapping), "alias"} {

@@ -66,9 +66,16 @@ func (r *runner) goesOn(ctx context.Context, found Record) error {
 	return nil
 }
 
+// getIndex returns the definition of an index. A request whose answer never comes is given up.
+func getIndex(ctx context.Context, client *search.IndexClient, name string) (models.SearchIndex, error) {
+	limited, cancel := context.WithTimeout(ctx, tryLimit)
+	defer cancel()
+	return client.GetIndex(limited, name, nil)
+}
+
 // sameDefinition checks that the new index has the wanted definition, and returns its ETag.
 func (r *runner) sameDefinition(ctx context.Context) (etag string, err error) {
-	there, err := r.client.GetIndex(ctx, r.next.Name, nil)
+	there, err := getIndex(ctx, r.client, r.next.Name)
 	if err != nil {
 		return "", fmt.Errorf("rebuild: reading the definition of the new index: %w", passes(err))
 	}
@@ -92,7 +99,7 @@ func (r *runner) begins(ctx context.Context, found Record) error {
 	if r.opts.Alias != "" && old == r.opts.Alias {
 		return fmt.Errorf("rebuild: the writers use the alias %q as their index: set TapOptions.Index to an index, and make all taps on a store of another name", old)
 	}
-	before, err := r.client.GetIndex(ctx, old, nil)
+	before, err := getIndex(ctx, r.client, old)
 	if err != nil {
 		return fmt.Errorf("rebuild: reading the definition of the index to replace: %w", err)
 	}
@@ -110,7 +117,7 @@ func (r *runner) begins(ctx context.Context, found Record) error {
 	if found.Step == StepMoved {
 		errs = append(errs, fmt.Errorf("rebuild: the index %q of the previous rebuild is still kept: delete it with DropOld first", found.Old))
 	}
-	if _, err := r.client.GetIndex(ctx, r.next.Name, nil); err == nil {
+	if _, err := getIndex(ctx, r.client, r.next.Name); err == nil {
 		errs = append(errs, fmt.Errorf("rebuild: the index %q exists already: choose a name that no index has", r.next.Name))
 	} else if !errors.Is(err, search.ErrIndexNotFound) {
 		errs = append(errs, fmt.Errorf("rebuild: looking for an index of the new name: %w", err))
@@ -222,7 +229,7 @@ func (r *runner) create(ctx context.Context) error {
 
 // missing reports whether the service certainly has no index of the new name.
 func (r *runner) missing(ctx context.Context) bool {
-	_, err := r.client.GetIndex(ctx, r.next.Name, nil)
+	_, err := getIndex(ctx, r.client, r.next.Name)
 	return errors.Is(err, search.ErrIndexNotFound)
 }
 

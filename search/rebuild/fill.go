@@ -183,7 +183,7 @@ const mostFills = 4
 // created again has another ETag. So has one with a changed definition: the two cases look the same.
 func (r *runner) stillFilled(ctx context.Context) error {
 	x := r.now()
-	there, err := r.client.GetIndex(ctx, x.New, nil)
+	there, err := getIndex(ctx, r.client, x.New)
 	if err != nil {
 		return fmt.Errorf("rebuild: reading the definition of the new index: %w", passes(err))
 	}

@@ -26,7 +26,8 @@ const (
 	drainLimit   = 700 * time.Millisecond // of closedLimit; later too little is left to move the alias
 	closings     = 5                      // attempts to close the taps
 	outage       = 30 * time.Second       // how long errors of the store, or of a Fill that has worked before, are retried
-	tryLimit     = 10 * time.Second       // for one such call; calls that change the record have less
+	tryLimit     = 10 * time.Second       // for one such call, or one of the service; calls that change the record have less
+	aliasLimit   = 5 * time.Second        // for a call of the service that writers may wait for
 	stuckLimit   = time.Minute            // without a document taken by the new index, while writers wait
 	countings    = 30                     // of documents, one a second, until the new index has enough
 	mostBreaks   = 10                     // failures of Fill.All after its first document

@@ -311,9 +311,7 @@ func (r *runner) present(ctx context.Context, end context.CancelCauseFunc) {
 			gone = 0
 			continue
 		}
-		limited, cancel := context.WithTimeout(ctx, stuckLimit/4)
-		_, err := r.client.GetIndex(limited, x.New, nil)
-		cancel()
+		_, err := getIndex(ctx, r.client, x.New)
 		switch {
 		case errors.Is(err, search.ErrIndexNotFound):
 			gone++

@@ -153,7 +153,9 @@ func (r *runner) count(ctx context.Context, index string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := c.DocumentCount(ctx, nil)
+	limited, cancel := context.WithTimeout(ctx, tryLimit)
+	defer cancel()
+	n, err := c.DocumentCount(limited, nil)
 	if err != nil {
 		return 0, fmt.Errorf("rebuild: counting the documents of %q: %w", index, err)
 	}
