@@ -106,15 +106,16 @@ func (r *runner) abort(ctx context.Context) error {
 	}
 	x := r.now()
 	var strange error
-	// Readers may use the new index: the alias was moved, or a request to move it was sent, or an earlier Abort that did
-	// not end has moved it back.
+	// Readers may use the new index: the alias was moved, by Run or by hand, or a request to move it was sent, or an
+	// earlier Abort that did not end has moved it back.
 	moved := found.Step == stepSwapping || found.Step == stepSettling || found.Step == stepMoving || found.Step == stepAborting && found.Alias != ""
 	if x.Alias != "" {
 		if err := r.line("alias back"); err != nil {
 			return err
 		}
 		err = r.patientlyFor(ctx, bearable, 0, func(ctx context.Context) (again bool, err error) { // the writers may wait
-			err = r.aliasBack(ctx)
+			atNew, err := r.aliasBack(ctx)
+			moved = moved || atNew
 			return errors.As(err, new(passing)), err
 		})
 		if errors.Is(err, ErrAliasMoved) || errors.Is(err, search.ErrAliasNotFound) {
@@ -153,23 +154,24 @@ func (r *runner) abort(ctx context.Context) error {
 }
 
 // aliasBack points the alias at the old index. It writes the alias even if it points there, so that a stopped Run
-// cannot move it with an older ETag.
-func (r *runner) aliasBack(ctx context.Context) error {
+// cannot move it with an older ETag. atNew reports whether it found the alias at the new index.
+func (r *runner) aliasBack(ctx context.Context) (atNew bool, err error) {
 	x := r.now()
 	for range 10 {
 		alias, err := r.aliasAt(ctx, x.Alias, x.Old, x.New)
 		if err != nil {
-			return err
+			return atNew, err
 		}
+		atNew = atNew || alias.Indexes[0] == x.New
 		if err := r.stillOwner(ctx); err != nil { // if this Abort was stopped here, the alias may belong to the next rebuild of the same index name
-			return err
+			return atNew, err
 		}
 		alias.Indexes = []string{x.Old}
 		if err = r.writeAlias(ctx, alias); !errors.Is(err, search.ErrPreconditionFailed) {
-			return passes(err)
+			return atNew, passes(err)
 		}
 	}
-	return fmt.Errorf("rebuild: the alias %q keeps changing: %w", x.Alias, ErrAliasMoved)
+	return atNew, fmt.Errorf("rebuild: the alias %q keeps changing: %w", x.Alias, ErrAliasMoved)
 }
 
 // clean deletes the new index when no reader can use it, and the marks.

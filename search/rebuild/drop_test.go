@@ -57,6 +57,27 @@ func TestAnAbortWaitsForReadersAsLongAsTheRunWouldHave(t *testing.T) {
 	})
 }
 
+// An operator moves the alias to the new index by hand while it is filled.
+func TestAnAbortThatFindsTheAliasAtTheNewIndexWaitsForReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		m := w.runner(Options{})
+		m.r.line = func(line string) error {
+			if line == string(StepFilling) {
+				return errStopped
+			}
+			return nil
+		}
+		require.ErrorIs(t, m.run(t.Context()), errStopped)
+		w.moveAliasTo(newIndex)
+		began := time.Now()
+		require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: quiet}))
+		assert.GreaterOrEqual(t, time.Since(began), defaultSettle, "readers may still use the new index")
+		assert.Equal(t, oldIndex, w.alias())
+		assert.NotContains(t, w.srv.IndexNames(), newIndex)
+	})
+}
+
 // While the first Abort waits, a second one ends and a new rebuild creates an index of the same name.
 func TestAnAbortDeletesNoIndexThatIsNotItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
