@@ -178,8 +178,9 @@ func (r *runner) aliasBack(ctx context.Context) (atNew bool, err error) {
 func (r *runner) clean(ctx context.Context, drop, wait bool) error {
 	x := r.now()
 	if drop {
-		if wait {
-			if err := sleep.For(ctx, cmp.Or(r.opts.Settle, x.Settle, defaultSettle)); err != nil {
+		if settle := cmp.Or(r.opts.Settle, x.Settle, defaultSettle); wait && settle > 0 {
+			r.opts.Logger.Info("rebuild: waiting for readers of the new index", "index", x.New, "wait", settle)
+			if err := sleep.For(ctx, settle); err != nil {
 				return err
 			}
 		}

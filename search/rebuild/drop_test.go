@@ -3,6 +3,7 @@ package rebuild
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -70,8 +71,9 @@ func TestAnAbortThatFindsTheAliasAtTheNewIndexWaitsForReaders(t *testing.T) {
 		}
 		require.ErrorIs(t, m.run(t.Context()), errStopped)
 		w.moveAliasTo(newIndex)
-		began := time.Now()
-		require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: quiet}))
+		began, log := time.Now(), new(strings.Builder)
+		require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: slog.New(slog.NewTextHandler(log, nil))}))
+		assert.Contains(t, log.String(), `level=INFO msg="rebuild: waiting for readers of the new index" index=hotels-2 wait=1m0s`)
 		assert.GreaterOrEqual(t, time.Since(began), defaultSettle, "readers may still use the new index")
 		assert.Equal(t, oldIndex, w.alias())
 		assert.NotContains(t, w.srv.IndexNames(), newIndex)

@@ -209,6 +209,9 @@ func (r *runner) catchUpWith(ctx context.Context) error {
 		if err == nil || n == countings || errors.Is(err, errMadeAnew) || errors.Is(err, search.ErrPartialView) {
 			return err
 		}
+		if n == 0 {
+			r.opts.Logger.Warn("rebuild: new index is not complete; checking again", "error", err, "for", countings*time.Second)
+		}
 		if ended := sleep.For(ctx, time.Second); ended != nil {
 			return fmt.Errorf("%w: %v", ended, err) //nolint:errorlint // whether it has too few is not decided yet
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -283,6 +284,8 @@ func TestACountThatIsLateIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 200)
 		m := w.runner(Options{Settle: -1})
+		log := new(strings.Builder)
+		m.r.opts.Logger = slog.New(slog.NewTextHandler(log, nil))
 		var since time.Time
 		w.srv.Intercept(func(req *http.Request, do func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 			if strings.Contains(req.URL.Path, newIndex) && strings.HasSuffix(req.URL.Path, "/docs/$count") {
@@ -297,6 +300,7 @@ func TestACountThatIsLateIsWaitedFor(t *testing.T) {
 		})
 		require.NoError(t, m.run(t.Context()))
 		assert.GreaterOrEqual(t, time.Since(since), 5*time.Second)
+		assert.Equal(t, 1, strings.Count(log.String(), `level=WARN msg="rebuild: new index is not complete; checking again" error="rebuild: new index has too few documents`))
 		assert.Equal(t, newIndex, w.alias())
 	})
 }
