@@ -27,6 +27,8 @@ func (p *pass) allow(ctx context.Context, sections []*section) (c changes, err e
 		total.plus(&s.state.Report)
 		if s.state.Cleared {
 			p.room.Store(1 << 62) // a resumed pass: the rest was counted before
+			names[s.name] += min(s.state.Report.Missing, s.state.Report.Repaired)
+			c.deletes += s.state.Report.Surplus - s.state.Charged // found later, or with a negative AllowDeletes
 			continue
 		}
 		c.deletes += s.state.Report.Surplus
@@ -51,10 +53,12 @@ func (p *pass) allow(ctx context.Context, sections []*section) (c changes, err e
 		return c, nil
 	}
 	for _, s := range sections {
-		if s.state.Cleared || len(s.state.Spans)+len(s.state.Surplus) == 0 {
+		if s.state.Cleared && (p.AllowDeletes < 0 || s.state.Charged == s.state.Report.Surplus) || len(s.state.Spans)+len(s.state.Surplus) == 0 {
 			continue
 		}
-		s.state.Cleared, s.state.Charged = true, s.state.Report.Surplus
+		if s.state.Cleared = true; p.AllowDeletes >= 0 {
+			s.state.Charged = s.state.Report.Surplus
+		}
 		if err := s.state.save(ctx, p.Store, s.name); err != nil {
 			return c, s.named(err)
 		}

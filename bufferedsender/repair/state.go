@@ -43,7 +43,7 @@ type state struct {
 	// Report has the counts so far.
 	Report Report `json:"report"`
 	// Spans have the differences, to be written when all ranges are compared and the guard has agreed. Cleared is set when
-	// it has agreed; Charged is the number of surplus keys that it has counted.
+	// it has agreed; Charged is the number of surplus keys that it has counted, none with a negative AllowDeletes.
 	Spans   []span `json:"spans,omitempty"`
 	Cleared bool   `json:"cleared,omitempty"`
 	Charged int64  `json:"charged,omitempty"`
