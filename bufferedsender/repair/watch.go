@@ -14,7 +14,8 @@ import (
 // part of the interval, so that processes do not start together; the following intervals are up to a tenth shorter or
 // longer. Ranges that another process with the same Store has compared in the last half interval are left out. each
 // receives the report and the error of each pass, also of one that ctx has cut off; without it, Logger gets the errors.
-// After an error Watch continues with the next pass. AllowDeletes applies to the first pass only.
+// After an error Watch continues with the next pass. A positive AllowDeletes applies to the first pass
+// only, a negative one to all passes.
 //
 // With Options.Tree Watch also calls RunTree every ten minutes, never during a pass, and calls each; Report.Tree is
 // then not nil. The first call builds the due segments of the tree, and later calls do so at most once per interval.
@@ -43,7 +44,7 @@ func (r *Repairer) Watch(ctx context.Context, every time.Duration, each func(Rep
 				built = time.Now()
 			}
 			byDigests := w.Repairer
-			byDigests.Options.AllowDeletes = 0
+			byDigests.Options.AllowDeletes = min(byDigests.Options.AllowDeletes, 0)
 			report, err := byDigests.runTree(ctx, checked.Tree, build)
 			if err := w.said(ctx, report, err); err != nil {
 				return err
@@ -58,7 +59,7 @@ func (r *Repairer) Watch(ctx context.Context, every time.Duration, each func(Rep
 		if err := w.said(ctx, report, err); err != nil {
 			return err
 		}
-		w.Options.AllowDeletes = 0
+		w.Options.AllowDeletes = min(w.Options.AllowDeletes, 0)
 		pass = time.Now().Add(around(every))
 	}
 }
