@@ -7,18 +7,13 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 )
 
-const (
-	keysAtOnce  = 100 // keys taken together
-	takesAtOnce = 8   // takes at the same time
-	verifyTimes = 5   // repairs of a key that keeps differing
-)
+const verifyTimes = 5 // repairs of a key that keeps differing
 
 // look returns the rows of both sides by key.
 func (p *pass) look(ctx context.Context, keys []string) (source, index map[string]*models.Row, err error) {
@@ -190,141 +185,6 @@ func (p *pass) pending(ctx context.Context, keys []string) ([]bool, error) {
 	return pending, nil
 }
 
-// repair acts on confirmed differences, some keys at a time, and returns when all outcomes are known. Keys that the
-// source no longer has are deleted if deletes is set, and otherwise noted as surplus.
-func (p *pass) repair(ctx context.Context, t *task, all []difference, deletes bool) error {
-	var group sync.WaitGroup
-	for part := range slices.Chunk(all, keysAtOnce) {
-		if err := p.ready(ctx, len(part)); err != nil {
-			t.fail(err)
-			break
-		}
-		select {
-		case p.takes <- struct{}{}:
-		case <-ctx.Done():
-			t.fail(ctx.Err())
-			continue
-		}
-		group.Go(func() {
-			defer func() { <-p.takes }()
-			if err := p.take(ctx, t, part, deletes); err != nil {
-				t.fail(err)
-			}
-		})
-	}
-	group.Wait()
-	t.at = time.Now()
-	return t.failed()
-}
-
-// ready waits while the sender is suspended or paused, and then throttles for n keys.
-func (p *pass) ready(ctx context.Context, n int) error {
-	if p.to == nil {
-		return ctx.Err()
-	}
-	for {
-		info := p.to.Info()
-		switch {
-		case info.Closed:
-			return errors.New("the sender is closed")
-		case n == 0:
-			return ctx.Err()
-		case info.Held == nil || p.Mark != nil: // key by key, because the load of the sender changes
-			if err := sleep.For(ctx, waitFor(p.Throttle, info.Pending-int(p.own.Load()))); err != nil {
-				return err
-			}
-			n--
-			continue
-		}
-		if err := sleep.For(ctx, time.Second); err != nil {
-			return fmt.Errorf("%w while sending was suspended or paused: %w", err, info.Held)
-		}
-	}
-}
-
-// take takes some keys, reads their truth, and adds it to the sender.
-func (p *pass) take(ctx context.Context, t *task, part []difference, deletes bool) error {
-	keys := keysIn(part)
-	if p.Mark != nil {
-		if err := p.Mark(ctx, keys); err != nil {
-			return fmt.Errorf("mark keys: %w", err)
-		}
-		t.add(&t.Marked, len(keys))
-		return nil
-	}
-	p.own.Add(int64(len(keys)))
-	defer p.own.Add(-int64(len(keys)))
-	missing := make(map[string]bool)
-	for _, d := range part {
-		missing[d.key] = d.kind == Missing
-	}
-	var outcomes sync.WaitGroup
-	ctx = models.WithClass(ctx, models.ClassBestEffort)
-	err := p.to.HoldKeys(ctx, keys, func(ctx context.Context, add func(...models.RawAction) error) error {
-		reading, cancel := context.WithTimeout(ctx, heldAtMost)
-		actions, err := p.truth(reading, t, part, deletes)
-		cancel()
-		if err != nil && reading.Err() == context.DeadlineExceeded && ctx.Err() == nil {
-			err = fmt.Errorf("reading %d held keys took longer than %v: %w", len(keys), heldAtMost, err)
-		}
-		if err != nil || len(actions) == 0 {
-			return err
-		}
-		for i := range actions {
-			outcomes.Add(1)
-			actions[i].OnOutcome = p.outcome(t, &actions[i], !missing[actions[i].Key], outcomes.Done)
-		}
-		refused := add(actions...)
-		if refused == nil {
-			return nil
-		}
-		for i, a := range actions { // one is refused, or all because of the sender
-			if rejects(refused) {
-				err = add(a)
-			} else {
-				err = refused
-			}
-			switch {
-			case err == nil:
-			case rejects(err):
-				t.count(Rejected, &t.Rejected, a.Key)
-				t.rejectedNow(a.Key)
-				p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: document cannot be sent", slog.String("key", a.Key), slog.Any("error", err))
-				outcomes.Done()
-			default:
-				outcomes.Add(i - len(actions)) // no outcome follows for the rest
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	done := make(chan struct{})
-	go func() {
-		outcomes.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-	}
-	select { // requests under way may still report an outcome
-	case <-done:
-	case <-time.After(time.Second):
-	}
-	return ctx.Err()
-}
-
-// rejects reports whether an error of add concerns the document itself, which would be refused again. Other errors, of
-// a closed sender for example, do not.
-func rejects(err error) bool {
-	var about models.RejectedError
-	return errors.As(err, &about) && about.Rejected()
-}
-
 // truth reads held keys from the source and returns the actions that bring the index to it.
 func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bool) ([]models.RawAction, error) {
 	keys := keysIn(part)
@@ -389,36 +249,6 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 	}
 	t.unreadNow(read[:len(read)-len(gone)], documents)
 	return append(actions, documents...), nil
-}
-
-// outcome returns a function that counts the outcome of an action. over reports that the action overwrites a document.
-func (p *pass) outcome(t *task, a *models.RawAction, over bool, done func()) func(models.Outcome) {
-	before, deletes := a.OnOutcome, a.Type == models.ActionTypeDelete
-	return func(o models.Outcome) {
-		defer done()
-		first := o.Completed() && t.first(o.Key, deletes)
-		switch {
-		case first && deletes:
-			p.deleted.Add(1)
-		case first && over:
-			p.overwritten.Add(1)
-		}
-		switch {
-		case o.Completed() && !first:
-		case o.Completed() && deletes:
-			t.count("", &t.Deleted, "")
-		case o.Completed():
-			t.count("", &t.Repaired, "")
-		case o.Rejected():
-			t.count(Rejected, &t.Rejected, o.Key)
-			t.rejectedNow(o.Key)
-		default:
-			t.count("", &t.Failed, "")
-		}
-		if before != nil {
-			before(o)
-		}
-	}
 }
 
 // verify looks up written keys, and repairs them again until both sides agree, at most verifyTimes.

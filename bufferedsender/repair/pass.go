@@ -34,7 +34,7 @@ type pass struct {
 	odd    atomic.Int64  // rows left out
 	room   atomic.Int64  // overwrites that the guard has allowed and that were not made
 
-	deleted, overwritten atomic.Int64 // documents, as confirmed by the service
+	deleted, overwritten atomic.Int64 // documents, unless known to be unchanged
 
 	agreed  atomic.Bool // Scan and Lookup of the source were seen to agree
 	gone    []string    // keys of the hints that are surplus

@@ -28,7 +28,7 @@ const mostSurplus = 200_000 // keys of a range that are kept for deletion
 // The error is a *DeletesError or ErrNoRows if the guard refused, an *OrderError if a side is not in order,
 // ErrContradiction if Scan and Lookup of the source disagree, ErrNothingSettles if the sides do not come to agree, the
 // error of ctx, or that of the source, index or store; use errors.Is and errors.As. With any error, only the documents
-// that the report counts were deleted.
+// that the report counts were deleted, except by a request that takes over a second after ctx has ended.
 func (r *Repairer) Run(ctx context.Context) (Report, error) {
 	return r.run(ctx, time.Now())
 }
