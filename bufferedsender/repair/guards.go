@@ -26,16 +26,17 @@ func (p *pass) allow(ctx context.Context, sections []*section) (c changes, err e
 		names[s.name] = s.state.Report.IndexRows
 		total.plus(&s.state.Report)
 		if s.state.Cleared {
-			p.room.Store(1 << 62) // a resumed pass: the rest was counted before
+			p.room.Add(s.state.Overwrites) // counted before the pass was interrupted
 			names[s.name] += min(s.state.Report.Missing, s.state.Report.Repaired)
 			c.deletes += s.state.Report.Surplus - s.state.Charged // found later, or with a negative AllowDeletes
 			continue
 		}
 		c.deletes += s.state.Report.Surplus
-		c.overwrites += s.state.Report.Different
+		s.state.Overwrites = s.state.Report.Different
 		if p.TrustSource {
-			c.overwrites += s.state.Report.Ahead
+			s.state.Overwrites += s.state.Report.Ahead
 		}
+		c.overwrites += s.state.Overwrites
 	}
 	_, hinted := p.surplus(sections)
 	if c.deletes += hinted; p.AllowDeletes < 0 {

@@ -191,3 +191,58 @@ func TestABoundIsNotOfACountThatWasNotTaken(t *testing.T) {
 		w.agrees()
 	})
 }
+
+// interrupted makes a pass that ends before its first write.
+func (w *world) interrupted(store Store) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	_, err := repairer(half{w, "source"}, half{w, "index"}, &stops{Sender: w.sender(nil).Raw(), beforeHold: cancel}, &Options{Store: store, Logger: quiet}).Run(ctx)
+	require.ErrorIs(w.t, err, context.Canceled)
+	require.Zero(w.t, w.total())
+	time.Sleep(time.Minute)
+}
+
+// The documents were missing when the guard agreed. Since then another writer has added old ones.
+func TestAResumedPassOverwritesNoMoreThanWasCounted(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(1000)
+		w.lose(400)
+		time.Sleep(time.Minute)
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		w.interrupted(store)
+		for i := range 400 {
+			w.behind(key(i), &hotel{ID: key(i), Version: 1})
+			w.set(key(i), &hotel{ID: key(i), Version: 2})
+		}
+		time.Sleep(time.Minute)
+		_, err = w.repair(&Options{Store: store})
+		require.ErrorAs(t, err, new(*DeletesError))
+		assert.Zero(t, w.total())
+	})
+}
+
+func TestAResumedPassDoesNotCountItsOverwritesTwice(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(1000)
+		changed := func(first, n int) {
+			for i := range n {
+				w.set(key(first+i), &hotel{ID: key(first + i), Version: 2})
+			}
+			time.Sleep(time.Minute)
+		}
+		changed(0, 40)
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		w.interrupted(store)
+		report, err := w.repair(&Options{Store: store})
+		require.NoError(t, err)
+		assert.EqualValues(t, 40, report.Repaired)
+		changed(40, 10)
+		report, err = w.repair(&Options{Store: store})
+		require.NoError(t, err)
+		assert.EqualValues(t, 10, report.Repaired)
+		changed(50, 1)
+		_, err = w.repair(&Options{Store: store})
+		require.ErrorAs(t, err, new(*DeletesError))
+	})
+}

@@ -280,6 +280,7 @@ func (s *section) act(ctx context.Context, t *task) error {
 	if err := s.spend(ctx, confirmed); err != nil {
 		return err
 	}
+	t.overwrites = overwritten(confirmed)
 	return s.repair(ctx, t, confirmed, false)
 }
 
@@ -313,6 +314,7 @@ func (s *section) noteWritten(ctx context.Context, t *task) error {
 	done := t.snapshot()
 	s.meters.add(&done)
 	s.state.Report.plus(&done)
+	s.state.Overwrites = max(0, s.state.Overwrites-t.overwrites)
 	s.noteSurplus(t)
 	if s.state.Spans[0].After = t.through; t.last {
 		s.state.Spans = s.state.Spans[1:]

@@ -43,10 +43,12 @@ type state struct {
 	// Report has the counts so far.
 	Report Report `json:"report"`
 	// Spans have the differences, to be written when all ranges are compared and the guard has agreed. Cleared is set when
-	// it has agreed; Charged is the number of surplus keys that it has counted, none with a negative AllowDeletes.
-	Spans   []span `json:"spans,omitempty"`
-	Cleared bool   `json:"cleared,omitempty"`
-	Charged int64  `json:"charged,omitempty"`
+	// it has agreed; Charged is the number of surplus keys that it has counted, none with a negative AllowDeletes. Overwrites
+	// are those counted and not yet made.
+	Spans      []span `json:"spans,omitempty"`
+	Cleared    bool   `json:"cleared,omitempty"`
+	Charged    int64  `json:"charged,omitempty"`
+	Overwrites int64  `json:"overwrites,omitempty"`
 	// Surplus are keys to delete when all ranges are written. Beyond mostSurplus keys a comparison drops further ones; the
 	// next pass finds them.
 	Surplus []string `json:"surplus,omitempty"`

@@ -13,7 +13,8 @@ import (
 type task struct {
 	page
 	tally
-	at time.Time // when it was read, later when it was last repaired
+	at         time.Time // when it was read, later when it was last repaired
+	overwrites int64     // that the guard has counted
 
 	mu      sync.Mutex // guards the following
 	err     error
