@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 )
 
 // invent adds documents that the source lacks.
@@ -244,5 +246,26 @@ func TestAResumedPassDoesNotCountItsOverwritesTwice(t *testing.T) {
 		changed(50, 1)
 		_, err = w.repair(&Options{Store: store})
 		require.ErrorAs(t, err, new(*DeletesError))
+	})
+}
+
+func TestAPassWithoutRangesIsNotOneOfASourceWithoutRows(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(100)
+		w.invent(1, "x")
+		time.Sleep(time.Minute)
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		unlock, ok, err := store.Lock(t.Context(), `repair ("", ""]`)
+		require.NoError(t, err)
+		require.True(t, ok)
+		set := new(hints.Set)
+		require.NoError(t, set.Add("hotels", "x000000"))
+		report, err := w.repair(&Options{Store: store, Hints: set, HintsOf: "hotels"})
+		require.NoError(t, err)
+		assert.Len(t, report.Elsewhere, 1)
+		n := set.Stats().Keys["hotels"]
+		assert.Equal(t, 1, n)
+		require.NoError(t, unlock())
 	})
 }
