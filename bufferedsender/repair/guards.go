@@ -136,15 +136,15 @@ func overwritten(all []difference) (n int64) {
 	return n
 }
 
-// spend asks the guard for the overwrites of a page beyond those that allow has counted.
-func (p *pass) spend(ctx context.Context, all []difference) error {
+// spend asks the guard for overwrites beyond those that it has counted. rows is as in charge.
+func (p *pass) spend(ctx context.Context, all []difference, rows func(*spent) int64) error {
 	n := overwritten(all)
 	more := -p.room.Add(-n)
 	if n == 0 || more <= 0 {
 		return nil
 	}
 	p.room.Add(more)
-	return p.charge(ctx, changes{overwrites: more}, func(s *spent) int64 { return p.indexRows(s, nil) })
+	return p.charge(ctx, changes{overwrites: more}, rows)
 }
 
 // refund takes back what was counted and then not done.

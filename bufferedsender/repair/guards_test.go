@@ -269,3 +269,22 @@ func TestAPassWithoutRangesIsNotOneOfASourceWithoutRows(t *testing.T) {
 		require.NoError(t, unlock())
 	})
 }
+
+// All rows change after they were compared, and before the first write.
+func TestGivenKeysAreNotOverwrittenBeyondTheBound(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		const n = 10_100
+		w.fill(n)
+		time.Sleep(time.Minute)
+		w.failScan = func(string, int) error {
+			for i := range n {
+				w.set(key(i), &hotel{ID: key(i), Version: 2})
+			}
+			return nil
+		}
+		r := repairer(half{w, "source"}, half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: quiet, Throttle: []Tier{}})
+		report, err := r.RunKeys(t.Context(), keysFrom(0, n)...)
+		require.ErrorAs(t, err, new(*DeletesError))
+		assert.LessOrEqual(t, report.Repaired, int64(10_000))
+	})
+}

@@ -66,7 +66,8 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 	if err != nil {
 		return err
 	}
-	surplus, _, err := p.differing(ctx, keys, total)
+	p.room.Store(c.overwrites)
+	surplus, _, err := p.differing(ctx, keys, total, func(more []difference) error { return p.spend(ctx, more, unknownRows) })
 	if err == nil && len(surplus) > 0 && p.AllowDeletes >= 0 && !p.DryRun {
 		if err = p.charge(ctx, changes{deletes: max(0, int64(len(surplus))-c.deletes)}, unknownRows); err == nil { // gone since
 			err = p.remove(ctx, surplus, total)
@@ -77,8 +78,8 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 }
 
 // differing repairs the keys that differ, except surplus ones, which it returns. unsettled are keys that still differ
-// afterwards.
-func (p *pass) differing(ctx context.Context, keys []string, total *Report) (surplus, unsettled []string, err error) {
+// afterwards. spend asks the guard before each write; hints have no bound on overwrites.
+func (p *pass) differing(ctx context.Context, keys []string, total *Report, spend func([]difference) error) (surplus, unsettled []string, err error) {
 	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
 	for part := range slices.Chunk(keys, pageFound) {
 		source, index, err := p.look(ctx, part)
@@ -96,7 +97,9 @@ func (p *pass) differing(ctx context.Context, keys []string, total *Report) (sur
 		}
 		act := p.repairable(t, found)
 		if !p.DryRun {
-			err = errors.Join(p.repair(ctx, t, act, false), p.verify(ctx, t, false))
+			if err = spend(act); err == nil {
+				err = errors.Join(p.repair(ctx, t, act, false), p.verify(ctx, t, false))
+			}
 		}
 		done := t.snapshot()
 		done.Hinted = int64(len(part))
@@ -148,7 +151,7 @@ func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bo
 		default:
 			left -= len(b.Keys)
 			var counted Report
-			gone, differ, err := p.differing(ctx, b.Keys, &counted)
+			gone, differ, err := p.differing(ctx, b.Keys, &counted, func([]difference) error { return nil })
 			counted.Missing, counted.Surplus, counted.Different, counted.Ahead = 0, 0, 0, 0
 			for _, kind := range []Kind{Missing, Surplus, Different, Ahead} {
 				delete(counted.Keys, kind)

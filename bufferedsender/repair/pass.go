@@ -277,7 +277,7 @@ func (s *section) act(ctx context.Context, t *task) error {
 		}
 	}
 	confirmed = s.repairable(newTask(page{}), confirmed)
-	if err := s.spend(ctx, confirmed); err != nil {
+	if err := s.spend(ctx, confirmed, func(of *spent) int64 { return s.indexRows(of, nil) }); err != nil {
 		return err
 	}
 	t.overwrites = overwritten(confirmed)
