@@ -49,7 +49,7 @@ func (p *pass) allow(ctx context.Context, sections []*section) (c changes, err e
 		return changes{}, fmt.Errorf("%w: none of the %d documents of the index was deleted", ErrNoRows, total.IndexRows)
 	}
 	rows := func(s *spent) int64 { return p.indexRows(s, names) }
-	if err := p.charge(ctx, c, rows); err != nil {
+	if err := p.charge(ctx, c, rows, true); err != nil {
 		return changes{}, err
 	}
 	p.room.Add(c.overwrites)
@@ -99,11 +99,12 @@ func (p *pass) indexRows(s *spent, own map[string]int64) (n int64) {
 	return n
 }
 
-// charge refuses changes over the bound, and counts the others against the next 24 hours. Deletes that AllowDeletes
-// asks for are not counted. rows returns the size of the index, see spent.take.
-func (p *pass) charge(ctx context.Context, c changes, rows func(*spent) int64) error {
+// charge refuses changes over the bound, and counts the others against the next 24 hours. If c has all
+// deletes of a pass, and AllowDeletes asks for that number, they are not counted. rows returns the size of the index,
+// see spent.take.
+func (p *pass) charge(ctx context.Context, c changes, rows func(*spent) int64, all bool) error {
 	asked := int64(0)
-	if p.AllowDeletes > 0 && c.deletes == p.AllowDeletes {
+	if all && p.AllowDeletes > 0 && c.deletes == p.AllowDeletes {
 		asked, c.deletes = c.deletes, 0
 	}
 	var tooMany error
@@ -144,7 +145,7 @@ func (p *pass) spend(ctx context.Context, all []difference, rows func(*spent) in
 		return nil
 	}
 	p.room.Add(more)
-	return p.charge(ctx, changes{overwrites: more}, rows)
+	return p.charge(ctx, changes{overwrites: more}, rows, false)
 }
 
 // refund takes back what was counted and then not done.

@@ -3,6 +3,7 @@ package repair
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -287,4 +288,40 @@ func TestGivenKeysAreNotOverwrittenBeyondTheBound(t *testing.T) {
 		require.ErrorAs(t, err, new(*DeletesError))
 		assert.LessOrEqual(t, report.Repaired, int64(10_000))
 	})
+}
+
+// AllowDeletes is the number of a dry run. As many rows that disappear during the pass are others.
+func TestLateDeletesAreNotTheOnesThatWereAskedFor(t *testing.T) {
+	late := func(w *world) Sender {
+		once := sync.OnceFunc(func() {
+			for i := range 40 {
+				w.set(key(i), nil)
+			}
+		})
+		return &stops{Sender: w.sender(nil).Raw(), beforeHold: once}
+	}
+	for name, run := range map[string]func(w *world, opts *Options) (Report, error){
+		"Run": func(w *world, opts *Options) (Report, error) { return w.run(late(w), opts) },
+		"RunKeys": func(w *world, opts *Options) (Report, error) {
+			return repairer(half{w, "source"}, half{w, "index"}, late(w), opts).RunKeys(w.t.Context(), keysFrom(0, 40)...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				w.fill(1000)
+				before := int64(45)
+				if name == "RunKeys" {
+					before = 10_000
+				}
+				inProcess(half{w, "index"}, func(s *spent) { s.add(time.Now(), before, 0) })
+				for i := range 40 {
+					w.behind(key(i), &hotel{ID: key(i)})
+				}
+				time.Sleep(time.Minute)
+				_, err := run(w, &Options{AllowDeletes: 40, Logger: quiet})
+				require.ErrorAs(t, err, new(*DeletesError))
+				assert.Empty(t, w.deleted)
+			})
+		})
+	}
 }

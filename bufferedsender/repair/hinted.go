@@ -58,7 +58,7 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 	if c.deletes > 0 && !some {
 		err = fmt.Errorf("%w: none of %d keys was deleted", ErrNoRows, c.deletes)
 	} else {
-		err = p.charge(ctx, c, unknownRows)
+		err = p.charge(ctx, c, unknownRows, true)
 	}
 	if p.DryRun && refused(err) {
 		total.Refused, err = err.Error(), nil
@@ -69,7 +69,7 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 	p.room.Store(c.overwrites)
 	surplus, _, err := p.differing(ctx, keys, total, func(more []difference) error { return p.spend(ctx, more, unknownRows) })
 	if err == nil && len(surplus) > 0 && p.AllowDeletes >= 0 && !p.DryRun {
-		if err = p.charge(ctx, changes{deletes: max(0, int64(len(surplus))-c.deletes)}, unknownRows); err == nil { // gone since
+		if err = p.charge(ctx, changes{deletes: max(0, int64(len(surplus))-c.deletes)}, unknownRows, false); err == nil { // gone since
 			err = p.remove(ctx, surplus, total)
 		}
 	}

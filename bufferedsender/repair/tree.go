@@ -145,7 +145,7 @@ func (r *treeRun) allow(ctx context.Context) (c changes, err error) {
 	case r.rows == 0:
 		return changes{}, fmt.Errorf("%w: none of %d documents was deleted", ErrNoRows, c.deletes)
 	}
-	if err := r.charge(ctx, c, r.indexRows); err != nil {
+	if err := r.charge(ctx, c, r.indexRows, true); err != nil {
 		return changes{}, err
 	}
 	return c, nil
@@ -255,7 +255,7 @@ func (r *treeRun) write(ctx context.Context, charged changes) error {
 		if !r.whole {
 			return fmt.Errorf("%w: none of %d surplus documents was deleted", ErrMore, len(r.surplus))
 		}
-		if err := r.charge(ctx, changes{deletes: late}, r.indexRows); err != nil {
+		if err := r.charge(ctx, changes{deletes: late}, r.indexRows, false); err != nil {
 			return err
 		}
 	}
