@@ -50,7 +50,7 @@ func (p *pass) knowsRejected(r models.Row) bool {
 	defer p.mu.Unlock()
 	known, ok := p.rejected[r.Key]
 	// Without version and digest a changed row looks like the rejected one.
-	return ok && known.mark == markOf(r) && known.mark != mark{} && time.Since(known.At) <= rejectedFor
+	return ok && known.mark == markOf(r) && known.mark != mark{} && time.Since(known.At).Abs() <= rejectedFor
 }
 
 // rejectedSince reports whether the service has rejected this row at or after t.

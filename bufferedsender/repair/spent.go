@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,9 +47,8 @@ func (s *spent) lately(now time.Time) (deleted, overwritten int64) {
 
 // own is lately without also.
 func (s *spent) own(now time.Time) (deleted, overwritten int64) {
-	for len(s.Spent) > 0 && now.Sub(s.Spent[0].At) >= bound.Within {
-		s.Spent = s.Spent[1:]
-	}
+	// A wrong clock may have set times in the future.
+	s.Spent = slices.DeleteFunc(s.Spent, func(e spending) bool { return now.Sub(e.At).Abs() >= bound.Within })
 	for _, e := range s.Spent {
 		deleted, overwritten = deleted+e.Deleted, overwritten+e.Overwritten
 	}
@@ -59,7 +59,7 @@ func (s *spent) add(now time.Time, deletes, overwrites int64) {
 	if s.copy != nil {
 		s.copy.add(now, deletes, overwrites)
 	}
-	if n := len(s.Spent); n > 0 && now.Sub(s.Spent[n-1].At) < time.Hour {
+	if n := len(s.Spent); n > 0 && now.Sub(s.Spent[n-1].At).Abs() < time.Hour {
 		e := &s.Spent[n-1]
 		e.Deleted, e.Overwritten = e.Deleted+deletes, e.Overwritten+overwrites
 		return

@@ -178,7 +178,7 @@ func (s sides) check(now sides) error {
 }
 
 func (s *state) save(ctx context.Context, store Store, name string) error {
-	maps.DeleteFunc(s.Rejected, func(_ string, r rejection) bool { return time.Since(r.At) > rejectedFor })
+	maps.DeleteFunc(s.Rejected, func(_ string, r rejection) bool { return time.Since(r.At).Abs() > rejectedFor })
 	if over := len(s.Rejected) - mostRejected; over > 0 {
 		for _, key := range slices.Collect(maps.Keys(s.Rejected))[:over] {
 			delete(s.Rejected, key)
