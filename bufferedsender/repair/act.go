@@ -136,6 +136,7 @@ func (p *pass) confirm(ctx context.Context, t *task, found []difference) (confir
 // unreadable counts a key that is left out because a row of one side has a problem.
 func (p *pass) unreadable(ctx context.Context, t *task, key string, source, index *models.Row) {
 	t.count(Unreadable, &t.Unreadable, key)
+	t.leftNow(key)
 	if p.odd.Add(1) <= mostKeysInReport {
 		p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: row cannot be compared; key left out", slog.String("key", key),
 			slog.String("problem", cmp.Or(orZero(source).Problem, orZero(index).Problem)))
@@ -209,6 +210,7 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 			p.unreadable(ctx, t, d.key, row, nil)
 		case d.kind != Missing && !p.TrustSource && compareRows(row, &d.index) == Ahead:
 			t.count(Ahead, &t.Ahead, d.key)
+			t.leftNow(d.key)
 		case there:
 			read = append(read, d.key)
 			t.wrote(difference{d.key, d.kind, *row, d.index})

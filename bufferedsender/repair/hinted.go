@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -67,7 +68,7 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 		return err
 	}
 	p.room.Store(c.overwrites)
-	surplus, _, err := p.differing(ctx, keys, total, func(more []difference) error { return p.spend(ctx, more, unknownRows) })
+	surplus, _, _, err := p.differing(ctx, keys, total, func(more []difference) error { return p.spend(ctx, more, unknownRows) })
 	if err == nil && len(surplus) > 0 && p.AllowDeletes >= 0 && !p.DryRun {
 		if err = p.charge(ctx, changes{deletes: max(0, int64(len(surplus))-c.deletes)}, unknownRows, false); err == nil { // gone since
 			err = p.remove(ctx, surplus, total)
@@ -78,13 +79,13 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 }
 
 // differing repairs the keys that differ, except surplus ones, which it returns. unsettled are keys that still differ
-// afterwards. spend asks the guard before each write; hints have no bound on overwrites.
-func (p *pass) differing(ctx context.Context, keys []string, total *Report, spend func([]difference) error) (surplus, unsettled []string, err error) {
+// afterwards, left those that cannot be repaired: ahead, rejected or unreadable. spend asks the guard before each write; hints have no bound on overwrites.
+func (p *pass) differing(ctx context.Context, keys []string, total *Report, spend func([]difference) error) (surplus, unsettled, left []string, err error) {
 	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
 	for part := range slices.Chunk(keys, pageFound) {
 		source, index, err := p.look(ctx, part)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		t := newTask(page{})
 		found := differencesOf(part, source, index)
@@ -94,6 +95,9 @@ func (p *pass) differing(ctx context.Context, keys []string, total *Report, spen
 				continue
 			}
 			t.count(d.kind, t.counter(d.kind), d.key)
+			if d.kind == Ahead && !p.TrustSource {
+				t.leftNow(d.key)
+			}
 		}
 		act := p.repairable(t, found)
 		if !p.DryRun {
@@ -106,18 +110,19 @@ func (p *pass) differing(ctx context.Context, keys []string, total *Report, spen
 		p.meters.add(&done)
 		total.plus(&done)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		surplus = append(surplus, t.surplus...)
 		unsettled = append(unsettled, t.unsettled...)
+		left = slices.AppendSeq(append(left, t.left...), maps.Keys(t.rejectedSoFar()))
 	}
-	return surplus, unsettled, nil
+	return surplus, unsettled, left, nil
 }
 
 // hinted repairs the keys of the hints, except surplus ones, which are deleted at the end of the pass, after the guard
 // has counted them. Call the returned function at the end of the pass with ok if everything was compared and deleted.
 func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bool), err error) {
-	var whole, surplus, unsettled []hints.Batch
+	var whole, surplus, unsettled, others []hints.Batch
 	everything = func(ok bool) {
 		settle := func(all []hints.Batch, done bool) {
 			for _, b := range all {
@@ -131,6 +136,7 @@ func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bo
 		settle(whole, ok && !p.resumed)            // a hint may be about pages compared before it
 		settle(surplus, ok && p.AllowDeletes >= 0) // otherwise they still exist
 		settle(unsettled, false)
+		settle(others, ok && !p.resumed) // then the report of the pass has them
 	}
 	if p.Hints == nil || p.DryRun {
 		return everything, nil
@@ -151,7 +157,7 @@ func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bo
 		default:
 			left -= len(b.Keys)
 			var counted Report
-			gone, differ, err := p.differing(ctx, b.Keys, &counted, func([]difference) error { return nil })
+			gone, differ, unfit, err := p.differing(ctx, b.Keys, &counted, func([]difference) error { return nil })
 			counted.Missing, counted.Surplus, counted.Different, counted.Ahead = 0, 0, 0, 0
 			for _, kind := range []Kind{Missing, Surplus, Different, Ahead} {
 				delete(counted.Keys, kind)
@@ -164,7 +170,8 @@ func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bo
 			}
 			p.gone = append(p.gone, gone...)
 			surplus, unsettled = append(surplus, only(b, gone)), append(unsettled, only(b, differ))
-			p.Hints.Done(without(b, append(gone, differ...)))
+			others = append(others, only(b, unfit))
+			p.Hints.Done(without(b, slices.Concat(gone, differ, unfit)))
 		}
 	}
 	return everything, nil

@@ -2,6 +2,7 @@ package repair
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -108,5 +109,32 @@ func TestAPassThatGoesOnIsNotOneOfEverything(t *testing.T) {
 		w.agrees()
 		everything := set.Stats().Everything["hotels"]
 		assert.False(t, everything)
+	})
+}
+
+// The scan fails, so no report has the keys that cannot be repaired.
+func TestHintsOfWhatCannotBeRepairedAreKeptUntilAPassHasComparedEverything(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(100)
+		w.behind(key(1), &hotel{ID: key(1), Version: 5})
+		w.behind(key(2), nil)
+		w.refuses[key(2)] = true
+		w.behind(key(3), nil)
+		time.Sleep(time.Minute)
+		set := new(hints.Set)
+		require.NoError(t, set.Add("hotels", key(1), key(2), key(3), key(4)))
+		broken := errors.New("no scan")
+		w.failScan = func(string, int) error { return broken }
+		opts := &Options{Hints: set, HintsOf: "hotels"}
+		_, err := w.repair(opts)
+		require.ErrorIs(t, err, broken)
+		n := set.Stats().Keys["hotels"]
+		assert.Equal(t, 2, n, "the keys that are ahead and rejected")
+		w.failScan = nil
+		report, err := w.repair(opts)
+		require.NoError(t, err)
+		assert.Equal(t, []string{key(1)}, report.Keys[Ahead])
+		n = set.Stats().Keys["hotels"]
+		assert.Zero(t, n)
 	})
 }

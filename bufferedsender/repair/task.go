@@ -22,6 +22,7 @@ type task struct {
 	surplus []string     // to delete, if the guard agrees
 	// unsettled are keys that differed after the last repair.
 	unsettled []string
+	left      []string        // keys that differ and were left alone
 	unread    map[string]bool // keys that Lookup of the source finds and Read does not return
 	counted   map[doing]bool  // keys counted in Repaired and Deleted
 	rejected  map[string]rejection
@@ -92,6 +93,12 @@ func (t *task) surplusNow(keys ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.surplus = append(t.surplus, keys...)
+}
+
+func (t *task) leftNow(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.left = append(t.left, key)
 }
 
 // rejectedNow records that the service rejected what was written for a key.
