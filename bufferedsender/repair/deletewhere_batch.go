@@ -136,7 +136,15 @@ func (b *deleteBatch) takeTurn(ctx context.Context, to Sender, turns chan struct
 
 // handOver looks the keys up, and adds deletes for those that are found.
 func (b *deleteBatch) handOver(ctx, run context.Context, index Index, add func(actions ...models.RawAction) error) error {
-	rows, err := index.Lookup(run, b.keys)
+	reading, cancel := context.WithTimeout(run, heldAtMost)
+	rows, err := index.Lookup(reading, b.keys)
+	if err == nil { // as in lookupInto
+		err = reading.Err()
+	}
+	cancel()
+	if err != nil && reading.Err() == context.DeadlineExceeded && run.Err() == nil {
+		err = fmt.Errorf("reading %d held keys took longer than %v: %w", len(b.keys), heldAtMost, err)
+	}
 	if err != nil {
 		return fmt.Errorf("look up keys before a delete: %w", err)
 	}

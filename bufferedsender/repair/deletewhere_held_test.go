@@ -101,3 +101,27 @@ func TestKeysAreLetGoWhenTheSenderIsHeldBackMeanwhile(t *testing.T) {
 		assert.Empty(t, r.keys())
 	})
 }
+
+// silent is an index whose lookups do not return before their context ends, and then without an error.
+type silent struct{ repair.Index }
+
+func (s silent) Lookup(ctx context.Context, _ []string) ([]models.Row, error) {
+	<-ctx.Done()
+	return nil, nil
+}
+
+// Writers wait for keys that a deletion holds, so it must not hold them forever.
+func TestAnIndexThatDoesNotAnswerDoesNotKeepTheKeysOfADeletion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDeleteRig(t, nil, nil)
+		r.fill("ann", 10)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		receipt, err := repair.DeleteWhere(ctx, silent{r.of("ann")}, r.sender.Raw(), r.all())
+		require.ErrorContains(t, err, "reading 10 held keys took longer than 1m0s")
+		assert.Less(t, time.Since(began), 5*time.Minute)
+		assert.EqualValues(t, 10, receipt.Unsent)
+		balanced(t, receipt)
+	})
+}
