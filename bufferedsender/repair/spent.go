@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 	"sync"
@@ -128,6 +129,9 @@ func withMemory(index Index, do func(*inMemory)) {
 	do(m)
 }
 
+// lockedFor is the wait for the record that is logged.
+const lockedFor = 10 * time.Second
+
 // withSpent calls change with the record of the index, and saves the record if change returns true.
 func (p *pass) withSpent(ctx context.Context, change func(*spent) bool) (err error) {
 	if p.Store == (memory{}) {
@@ -137,7 +141,12 @@ func (p *pass) withSpent(ctx context.Context, change func(*spent) bool) (err err
 	name := p.what + " guard"
 	if !p.DryRun {
 		unlock, ok, err := p.Store.Lock(ctx, name)
+		warn := time.Now().Add(lockedFor)
 		for err == nil && !ok { // another process has the record for a moment
+			if now := time.Now(); now.After(warn) {
+				warn = now.Add(time.Hour)
+				p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: another process keeps the guard's lock; waiting", slog.String("lock", name))
+			}
 			if err = sleep.For(ctx, 100*time.Millisecond); err == nil {
 				unlock, ok, err = p.Store.Lock(ctx, name)
 			}

@@ -1,0 +1,31 @@
+package repair
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestALongWaitForTheLockOfTheGuardIsLogged(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(100)
+		w.lose(1)
+		time.Sleep(time.Minute)
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		unlock, ok, err := store.Lock(t.Context(), "repair guard")
+		require.NoError(t, err)
+		require.True(t, ok)
+		time.AfterFunc(time.Minute, func() { assert.NoError(t, unlock()) })
+		var text bytes.Buffer
+		opts := &Options{Store: store, Logger: slog.New(slog.NewTextHandler(&text, nil))}
+		_, err = repairer(half{w, "source"}, half{w, "index"}, w.sender(nil).Raw(), opts).Run(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, 1, strings.Count(text.String(), "keeps the guard's lock"), text.String())
+	})
+}
