@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -87,7 +88,10 @@ func (s *spent) take(now time.Time, deletes, overwrites, rows int64, share float
 
 // inMemory is the records of an index in this process: alone has passes without a Store and DeleteWhere, stored a copy
 // of what passes with a Store have counted here. Each of the two kinds counts the other one, too.
-type inMemory struct{ alone, stored spent }
+type inMemory struct {
+	alone, stored spent
+	used          time.Time
+}
 
 var processSpent = struct {
 	sync.Mutex
@@ -122,10 +126,12 @@ func withMemory(index Index, do func(*inMemory)) {
 	processSpent.Lock()
 	defer processSpent.Unlock()
 	m := processSpent.of[key]
-	if m == nil {
+	if m == nil { // those of indexes that are gone would stay for ever
+		maps.DeleteFunc(processSpent.of, func(_ any, old *inMemory) bool { return time.Since(old.used).Abs() >= bound.Within })
 		m = &inMemory{}
 		processSpent.of[key] = m
 	}
+	m.used = time.Now()
 	do(m)
 }
 

@@ -29,3 +29,30 @@ func TestALongWaitForTheLockOfTheGuardIsLogged(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(text.String(), "keeps the guard's lock"), text.String())
 	})
 }
+
+func TestCountsOfIndexesThatAreGoneAreDropped(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		kept := func() (n int) {
+			processSpent.Lock()
+			defer processSpent.Unlock()
+			for key := range processSpent.of {
+				if h, is := key.(*half); is && h.world == w {
+					n++
+				}
+			}
+			return n
+		}
+		pass := func() {
+			_, err := repairer(half{w, "source"}, &half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: quiet}).Run(t.Context())
+			require.NoError(t, err)
+		}
+		w.fill(10)
+		for range 3 {
+			pass()
+		}
+		assert.Equal(t, 3, kept())
+		time.Sleep(24 * time.Hour)
+		pass()
+		assert.Equal(t, 1, kept())
+	})
+}
