@@ -79,7 +79,8 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 }
 
 // differing repairs the keys that differ, except surplus ones, which it returns. unsettled are keys that still differ
-// afterwards, left those that cannot be repaired: ahead, rejected or unreadable. spend asks the guard before each write; hints have no bound on overwrites.
+// afterwards, left those that cannot be repaired: ahead, rejected or unreadable. spend asks the guard before each
+// write; hints have no bound on overwrites.
 func (p *pass) differing(ctx context.Context, keys []string, total *Report, spend func([]difference) error) (surplus, unsettled, left []string, err error) {
 	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
 	for part := range slices.Chunk(keys, pageFound) {

@@ -43,8 +43,8 @@ type state struct {
 	// Report has the counts so far.
 	Report Report `json:"report"`
 	// Spans have the differences, to be written when all ranges are compared and the guard has agreed. Cleared is set when
-	// it has agreed; Charged is the number of surplus keys that it has counted, none with a negative AllowDeletes. Overwrites
-	// are those counted and not yet made.
+	// it has agreed; Charged is the number of surplus keys that it has counted, none with a negative AllowDeletes.
+	// Overwrites are those counted and not yet made.
 	Spans      []span `json:"spans,omitempty"`
 	Cleared    bool   `json:"cleared,omitempty"`
 	Charged    int64  `json:"charged,omitempty"`
