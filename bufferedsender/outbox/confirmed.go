@@ -75,10 +75,11 @@ func (c *confirmed) pop(gone func(k *confirmation) bool) {
 	c.order = append(c.order, k)
 }
 
-// doubt drops the numbers of rows that may not have been deleted, and keeps their keys.
-func (c *confirmed) doubt(rows []row) {
+// doubt drops the numbers of rows that may not have been deleted, and keeps their keys. gens are the generations of
+// their ranges at the start of the deletion: what was confirmed under a later one is another row.
+func (c *confirmed) doubt(rows []row, gens *[ranges]uint32) {
 	for i := range rows {
-		if k := c.keys[rows[i].key]; k != nil {
+		if k := c.keys[rows[i].key]; k != nil && k.gen == gens[rows[i].part] {
 			k.seq = 0
 		}
 	}

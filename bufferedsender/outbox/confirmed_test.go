@@ -81,6 +81,15 @@ func TestNumbersOfAnEarlierHoldAreNotCompared(t *testing.T) {
 	require.Len(t, d.next(everywhere).rows, 2)
 }
 
+func TestADeletionThatFoundNoRowsSaysNothingAboutALaterHold(t *testing.T) {
+	var c confirmed
+	for gen, above := range map[uint32]int64{1: 0, 2: 5} {
+		c.add(&row{key: "k", seq: 5}, gen, time.Now())
+		c.doubt([]row{{key: "k", seq: 3}}, &[ranges]uint32{1})
+		require.Equal(t, above, c.above(&row{key: "k", seq: 4}, gen))
+	}
+}
+
 func TestConfirmedKeysAreRememberedForFiveMinutesAndUntilTheFloorHasPassedThem(t *testing.T) {
 	var c confirmed
 	now := time.Now()

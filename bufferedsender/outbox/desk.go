@@ -88,13 +88,14 @@ func newDesk(exports bool) *desk {
 	return &desk{exports: exports, entries: make(map[string]*entry), seqs: make(map[int64]uint32), gone: make(map[int64]struct{})}
 }
 
-// take takes over rows that were read, except those that are buffered or were deleted since. gens are the generations
-// of the ranges. It returns how many rows were new, and how many of these came late: their numbers are not above those
-// of known.
+// take takes over rows that were read, except those that are buffered or were deleted since, and rows of stale keys,
+// which are read again. gens are the generations of the ranges. It returns how many rows were new, and how many of these
+// came late: their numbers are not above those of known.
 func (d *desk) take(rows []row, gens *[ranges]uint32, known [classes]int64) (fresh, late int) {
+	stale := d.settling.stale(gens)
 	for i := range rows {
 		r := &rows[i]
-		if _, known := d.seqs[r.seq]; known || gens[r.part] == 0 {
+		if _, known := d.seqs[r.seq]; known || gens[r.part] == 0 || stale[r.key] {
 			continue
 		}
 		if _, deleted := d.gone[r.seq]; deleted {
@@ -296,6 +297,11 @@ func (d *desk) drop(part uint8) {
 		}
 		return r.part != part
 	})
+	for r := range d.settling.running() { // until its end their keys are stale
+		if r.part == part {
+			delete(d.seqs, r.seq)
+		}
+	}
 	for c := range d.ready {
 		d.ready[c] = slices.DeleteFunc(d.ready[c], func(e *entry) bool { return e.part == part })
 	}

@@ -25,9 +25,7 @@ func (l *loop) beginFinish(now time.Time) {
 func (l *loop) finishDone(f *finishing, err error) {
 	d := l.desk
 	if err != nil {
-		gens := d.settling.now.gens
-		if lost := d.settling.failed(l.holds); len(lost) > 0 { // this relay may have taken their ranges again
-			d.deleted(lost, &gens)
+		if d.settling.failed(l.holds) { // this relay may have taken the ranges again
 			l.readAgain()
 		}
 		l.fails(kindFinish, slog.LevelWarn, "outbox: confirmed rows not deleted; retrying", err)
@@ -39,7 +37,7 @@ func (l *loop) finishDone(f *finishing, err error) {
 	for _, x := range f.dead {
 		d.deleted([]row{x.row}, &f.gens)
 	}
-	if f.gens != l.holds.gens { // rows of a lost range stayed buffered until now, and may have to be read again
+	if f.gens != l.holds.gens { // rows of a range that was taken again were stale until now
 		l.readAgain()
 	}
 	l.stats.Deleted += f.deleted
@@ -47,7 +45,7 @@ func (l *loop) finishDone(f *finishing, err error) {
 	l.stats.Dead += int64(len(f.buried))
 	if missing := int64(len(f.done)+len(f.dead)-len(f.buried)) - f.deleted; missing > 0 {
 		l.stats.Stale += missing
-		d.confirmed.doubt(f.done)               // they may be read again
+		d.confirmed.doubt(f.done, &f.gens)      // they may be read again
 		l.jobs[kindTick].retry.At = time.Time{} // find out whether a lease was lost, or the rows were purged
 	}
 	for _, x := range f.dead {

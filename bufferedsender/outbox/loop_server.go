@@ -29,6 +29,7 @@ func (l *loop) begun(server, how string, now time.Time) {
 			l.desk.drop(uint8(i))
 		}
 	}
+	clear(l.desk.gone) // the numbers may be those of other rows now
 	l.holds.withdraw = true
 	l.progress = progress{most: firstRead, life: l.progress.life + 1, past: l.hub.looks.begun(), floor: floor{server: server}, wokenAt: now}
 	l.back.quiet, l.back.renewals, l.back.moved = now.Add(l.r.terms.Margin), 0, true

@@ -264,7 +264,7 @@ func TestARowWhoseDeletionFailsAfterTheEndOfItsLeaseIsReadAgain(t *testing.T) {
 	f := l.desk.settling.begin(l.holds, time.Now())
 	require.Len(t, f.done, 1)
 	l.ticked(map[int]int64{0: 3})
-	l.progress.restart = false // the row was read and is known, because it may just have been deleted
+	l.progress.restart = false // the row was read and skipped, because it may just have been deleted
 	l.give(rowsWith("k"))
 	require.Empty(t, l.desk.entries)
 	l.finishDone(f, errors.New("connection lost"))
@@ -272,6 +272,43 @@ func TestARowWhoseDeletionFailsAfterTheEndOfItsLeaseIsReadAgain(t *testing.T) {
 	require.Zero(t, l.desk.inHand())
 	l.give(rowsWith("k"))
 	require.Contains(t, l.desk.entries, "k")
+}
+
+// Otherwise the second row would be sent first, or the first one would become a dead letter in spite of being applied.
+func TestNoRowOvertakesOneWhoseDeletionBeganUnderAnEarlierLease(t *testing.T) {
+	for _, err := range []error{nil, errors.New("connection lost")} {
+		for _, verdict := range []relay.Verdict{relay.Confirmed, relay.Refused} {
+			l := still(t, &accepting{}, RelayOptions{})
+			first := row{seq: 101, key: "k", op: models.ActionTypeUpload, body: []byte(`{}`)}
+			second, other := first, first
+			second.seq = 105
+			other.seq, other.key = 106, "other"
+			end := func(verdict relay.Verdict, seq int64) {
+				l.plan(time.Now())
+				sent := l.flights.cut(kindOffer, 10)
+				require.Len(t, sent, 1)
+				require.Equal(t, seq, sent[0].seq)
+				l.desk.end(sent[0], verdict, models.Outcome{}, time.Now())
+			}
+			l.give([]row{first})
+			end(verdict, 101)
+			f := l.desk.settling.begin(l.holds, time.Now())
+			l.ticked(map[int]int64{0: 3})
+			require.Zero(t, l.desk.inHand())
+			l.desk.reads++
+			l.give([]row{first, second, other})
+			end(relay.Confirmed, 106)
+			l.progress.restart = false
+			l.finishDone(f, err)
+			require.True(t, l.progress.restart, "the rows are read again")
+			l.give([]row{first, second, other}) // by the read that was running
+			l.plan(time.Now())
+			again := l.flights.cut(kindOffer, 10)
+			require.Len(t, again, 1)
+			require.Len(t, again[0].rows, 2)
+			require.Empty(t, l.desk.settling.dead)
+		}
+	}
 }
 
 func TestDeadIsCalledForNoRowThatHasNotBecomeALetter(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/relay"
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
@@ -228,6 +229,26 @@ func TestAnAnswerOfAnEarlierServerChangesNothing(t *testing.T) {
 	l.ticked(map[int]int64{0: 1})
 	require.Zero(t, l.holds.mask(), "no range is taken before a margin has passed")
 	require.Len(t, l.holds.gifts, 1)
+}
+
+func TestARowOfANewServerMayHaveTheNumberOfAnEarlierRow(t *testing.T) {
+	l := still(t, &accepting{}, RelayOptions{})
+	l.desk.reads = 1 // of a gap, from the earlier server
+	l.give(rowsWith("deleted"))
+	l.desk.deleted(rowsWith("deleted"), &l.holds.gens)
+	l.give([]row{{seq: 2, key: "being deleted"}})
+	l.plan(time.Now())
+	l.desk.end(l.flights.cut(kindLoad, 1)[0], relay.Confirmed, models.Outcome{}, time.Now())
+	f := l.desk.settling.begin(l.holds, time.Now())
+	l.begun("b", "", time.Now())
+	l.back.quiet = time.Time{}
+	l.tickedOff(tally{began: time.Now(), acquired: map[int]int64{0: 1}, members: 1, life: 1}, [ranges]int64{}, nil)
+	l.give(rowsWith("a", "b"))
+	require.Contains(t, l.desk.entries, "a")
+	require.Contains(t, l.desk.entries, "b")
+	l.finishDone(f, nil)
+	require.Equal(t, 2, l.desk.inHand())
+	require.Empty(t, l.desk.gone)
 }
 
 // A new server gets its identity from the first read. A tick that runs at that time has not seen one.

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"iter"
 	"slices"
 	"time"
 )
@@ -35,6 +36,37 @@ func (s *settling) has(part uint8) bool {
 			slices.ContainsFunc(dead, func(l letter) bool { return l.part == part })
 	}
 	return in(s.done, s.dead) || s.now != nil && in(s.now.done, s.now.dead)
+}
+
+// running returns the rows of the running deletion.
+func (s *settling) running() iter.Seq[*row] {
+	return func(yield func(*row) bool) {
+		if s.now == nil {
+			return
+		}
+		for i := range s.now.done {
+			if !yield(&s.now.done[i]) {
+				return
+			}
+		}
+		for i := range s.now.dead {
+			if !yield(&s.now.dead[i].row) {
+				return
+			}
+		}
+	}
+}
+
+// stale returns the keys that the running deletion has rows of, under earlier leases than those of gens. It is not known
+// yet which of these rows are left, and no row of a key may be sent before an earlier one.
+func (s *settling) stale(gens *[ranges]uint32) map[string]bool {
+	keys := make(map[string]bool)
+	for r := range s.running() {
+		if s.now.gens[r.part] != gens[r.part] {
+			keys[r.key] = true
+		}
+	}
+	return keys
 }
 
 // keep drops all rows for which held returns false.
@@ -72,15 +104,13 @@ func (s *settling) begin(h *holds, now time.Time) *finishing {
 	return f
 }
 
-// failed puts rows that could not be written in front of the others. It returns those whose leases have ended.
-func (s *settling) failed(h *holds) (lost []row) {
+// failed puts rows that could not be written in front of the others, and reports whether leases of some have ended.
+func (s *settling) failed(h *holds) (lost bool) {
 	f := s.now
 	again := settling{done: f.done, dead: f.dead, tried: f.tried}
 	again.keep(func(r row) bool {
 		held := h.gens[r.part] == f.gens[r.part] && f.gens[r.part] != 0
-		if !held {
-			lost = append(lost, r)
-		}
+		lost = lost || !held
 		return held
 	})
 	s.now, s.done, s.dead = nil, append(again.done, s.done...), append(again.dead, s.dead...)
