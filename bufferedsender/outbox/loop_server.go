@@ -19,7 +19,7 @@ type back struct {
 }
 
 // begun starts over with a server that may lack commits of the previous one. Rows read so far are not sent, numbers of
-// the two are not compared, and ranges are taken only after a margin, so that requests of other relays end first.
+// the two are not compared, and ranges are taken only after a lease, so that those of other relays have ended.
 // server is its identity, "" if unknown, and how is the evidence that it is another one.
 func (l *loop) begun(server, how string, now time.Time) {
 	keys, since := l.desk.doubtful(now)
@@ -32,7 +32,7 @@ func (l *loop) begun(server, how string, now time.Time) {
 	clear(l.desk.gone) // the numbers may be those of other rows now
 	l.holds.withdraw = true
 	l.progress = progress{most: firstRead, life: l.progress.life + 1, past: l.hub.looks.begun(), floor: floor{server: server}, wokenAt: now}
-	l.back.quiet, l.back.renewals, l.back.moved = now.Add(l.r.terms.Margin), 0, true
+	l.back.quiet, l.back.renewals, l.back.moved = now.Add(l.r.opts.Lease), 0, true
 	l.jobs[kindTick].retry.At, l.jobs[kindRead].retry.At = now, now
 	if l.desk.loads {
 		l.back.doubts = append(l.back.doubts, keys...)

@@ -137,7 +137,7 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 		epoch, renewed := t.renewed[part]
 		switch acquired, is := t.acquired[part]; {
 		case is && now.Before(l.back.quiet): // another relay may have requests in flight for it
-			l.holds.gifts = append(l.holds.gifts, gift{part, acquired, l.r.terms.Margin})
+			l.holds.gifts = append(l.holds.gifts, gift{part, acquired, l.r.opts.Lease})
 		case is:
 			if had != nil { // it had ended by the database's clock, and another relay may have held the range
 				l.lose(part)
@@ -147,7 +147,7 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 		case renewed && had != nil && had.epoch == epoch:
 			l.holds.extend(part, epoch, end)
 		case renewed: // it is being given away, or has ended by this clock: this relay does not use it
-			l.holds.gifts = append(l.holds.gifts, gift{part, epoch, l.r.terms.Margin})
+			l.holds.gifts = append(l.holds.gifts, gift{part, epoch, l.r.opts.Lease})
 		case had != nil && knew[part] == had.epoch:
 			l.lose(part)
 		}
