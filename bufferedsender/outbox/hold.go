@@ -23,7 +23,7 @@ type hold struct {
 	lease    *lease // nil: none
 	draining bool
 	cut      time.Time // time of the last cut-off request of the range
-	sent     int       // actions that the sender has, also from earlier leases
+	sent     int       // actions that the sender has; both also from earlier leases
 }
 
 // holds are all ranges.
@@ -44,7 +44,7 @@ func (h *holds) extend(part int, epoch int64, end time.Time) {
 	p := &h.parts[part]
 	if p.lease == nil || p.lease.epoch != epoch {
 		h.last++
-		*p = hold{lease: &lease{part: uint8(part), epoch: epoch, terms: h.terms}, sent: p.sent}
+		*p = hold{lease: &lease{part: uint8(part), epoch: epoch, terms: h.terms}, cut: p.cut, sent: p.sent}
 		h.gens[part] = h.last
 	}
 	p.lease.Extend(&end)
@@ -57,7 +57,7 @@ func (h *holds) extend(part int, epoch int64, end time.Time) {
 func (h *holds) lose(part int) {
 	p := &h.parts[part]
 	p.lease.End()
-	*p, h.gens[part] = hold{sent: p.sent}, 0
+	*p, h.gens[part] = hold{cut: p.cut, sent: p.sent}, 0
 }
 
 // drain starts giving a range away.
@@ -78,12 +78,8 @@ func (h *holds) give(part int, now time.Time) {
 	h.lose(part)
 }
 
-// cut records that a request with an action of a lease was cut off.
-func (h *holds) cut(of *lease, now time.Time) {
-	if p := &h.parts[of.part]; p.lease == of {
-		p.cut = now
-	}
-}
+// cut records that a request with an action of a lease was cut off, which may be an earlier one of this relay.
+func (h *holds) cut(of *lease, now time.Time) { h.parts[of.part].cut = now }
 
 // next returns the next time at which a lease ends, or is too short for another request, so that the loop must act.
 func (h *holds) next(now time.Time) (next time.Time) {

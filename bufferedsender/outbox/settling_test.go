@@ -61,9 +61,12 @@ func TestARangeIsGivenBackWithTheTimeThatACutRequestOfItMayTake(t *testing.T) {
 	require.Equal(t, []gift{{0, 1, 6 * time.Second}, {1, 1, 0}}, h.gifts)
 	require.True(t, of.GoesBack())
 	h.extend(0, 3, now.Add(time.Hour))
-	h.cut(of, now)
 	h.give(0, now)
-	require.Zero(t, h.gifts[2].wait, "the request was under another lease")
+	require.Equal(t, 6*time.Second, h.gifts[2].wait, "it may still be applied")
+	h.cut(of, now)
+	h.extend(0, 5, now.Add(time.Hour))
+	h.give(0, now)
+	require.Equal(t, 10*time.Second, h.gifts[3].wait, "the outcome came after the end of the lease")
 }
 
 func TestARangeThatIsDrainedIsNotKeptByARenewal(t *testing.T) {
