@@ -123,6 +123,10 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 		return
 	}
 	l.works(kindTick)
+	if t.life != l.progress.life { // its answer may be from the earlier server
+		l.jobs[kindTick].retry.At = now
+		return
+	}
 	if how := l.wentBack(&t); how != "" {
 		l.begun("", how, now) // the next read asks for its identity, and compares the sequence
 	}

@@ -52,7 +52,7 @@ func still(t *testing.T, to Sender, o RelayOptions) *loop {
 
 // ticked reports acquired ranges to the loop, as a tick does.
 func (l *loop) ticked(acquired map[int]int64) {
-	l.tickedOff(tally{began: time.Now(), acquired: acquired, members: 1}, [ranges]int64{}, nil)
+	l.tickedOff(tally{began: time.Now(), acquired: acquired, members: 1, life: l.progress.life}, [ranges]int64{}, nil)
 }
 
 // rowsWith returns rows of one range as read.
