@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
@@ -55,7 +56,10 @@ func (l *loop) wentBack(t *tally) string {
 
 // beginDoubt writes rows for keys for which the index may be ahead: the Loader reads them behind all other rows.
 func (l *loop) beginDoubt(time.Time) {
-	keys := cut(&l.back.doubts, atOnce)
+	keys := slices.DeleteFunc(cut(&l.back.doubts, atOnce), func(key string) bool { return l.r.table.checkKey(key) != nil }) // never sent
+	if len(keys) == 0 {
+		return
+	}
 	lost := func(err error) {
 		l.back.doubts = append(l.back.doubts, keys...)
 		l.fails(kindDoubt, slog.LevelWarn, "outbox: keys to reload not written; retrying", err)

@@ -256,6 +256,21 @@ func TestARowOfANewServerMayHaveTheNumberOfAnEarlierRow(t *testing.T) {
 	require.Empty(t, l.desk.gone)
 }
 
+// A trigger writes rows for keys that no document can have.
+func TestAKeyThatCannotBeSentDoesNotKeepOthersFromBeingReloaded(t *testing.T) {
+	l := still(t, &accepting{}, RelayOptions{})
+	l.back.doubts = []string{"a/b"}
+	l.begin(kindDoubt, time.Now())
+	require.False(t, l.jobs[kindDoubt].busy)
+	l.back.doubts = []string{"good", "a/b"}
+	l.begin(kindDoubt, time.Now())
+	l.settle()
+	require.Empty(t, l.back.doubts)
+	keys, err := sqlkit.Texts(t.Context(), l.r.db, l.r.table.text(`SELECT key FROM {t}`))
+	require.NoError(t, err)
+	require.Equal(t, []string{"good"}, keys)
+}
+
 // A new server gets its identity from the first read. A tick that runs at that time has not seen one.
 func TestATickThatBeganBeforeTheServerHadAnIdentityShowsNoOther(t *testing.T) {
 	l := still(t, &accepting{}, RelayOptions{})
