@@ -156,7 +156,7 @@ func scanRow(rows *sql.Rows) (r row, several bool, err error) {
 	return r, several, err
 }
 
-// bodies reads the bodies of rows, nil for missing rows.
+// bodies reads the bodies of rows, nil for missing rows. A row without a body has an empty one, which the sender refuses.
 func (q *reading) bodies(ctx context.Context, db Queryer, rows []row) (map[int64][]byte, error) {
 	found := make(map[int64][]byte, len(rows))
 	byClass := make(map[uint8][]int64)
@@ -169,7 +169,7 @@ func (q *reading) bodies(ctx context.Context, db Queryer, rows []row) (map[int64
 		err := sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 			r, _, err := scanRow(rows)                     // the order of the rows is known
 			if err == nil && r.written == written[r.seq] { // otherwise the number was given to another row: see writtenAt
-				found[r.seq] = r.body
+				found[r.seq] = append([]byte{}, r.body...)
 			}
 			return err
 		}, q.fetch, q.table.Queue, int64(class), q.table.data.Values(sqlkit.Anys(seqs))[0])

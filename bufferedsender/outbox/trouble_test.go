@@ -37,6 +37,20 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
+// Only foreign writers make such rows.
+func TestARowThatLacksItsBodyBecomesADeadLetter(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		r := newRig(t, db)
+		for _, op := range []string{"upload", "merge"} {
+			_, err := db.ExecContext(t.Context(), r.table.text(`INSERT INTO {t} (queue, key, op) VALUES ('entities', ?1, ?2)`), op, op)
+			require.NoError(t, err)
+		}
+		r.run(t, RelayOptions{})
+		r.empty(t)
+		require.Len(t, lettersOf(t, r.db, r.table), 2)
+	})
+}
+
 // While other code uses all connections of the pool the relay cannot work. It logs that, and also the end.
 func TestARelayWithoutConnectionsSaysWhatItLacks(t *testing.T) {
 	testkit.Long(t)
