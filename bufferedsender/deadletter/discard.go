@@ -19,9 +19,10 @@ func (f *File) Discard(ctx context.Context, give func(Letter) bool) (int, error)
 	}
 	defer p.end()
 	discarded := 0
+	loose := make(map[string]int) // of them, by stem: those whose outcome the walk owes
 	var errs []error
 	for _, stem := range p.stems {
-		n, err := p.discard(stem, give)
+		n, err := p.discard(stem, give, loose)
 		discarded += n
 		if err != nil {
 			errs = append(errs, err)
@@ -30,14 +31,19 @@ func (f *File) Discard(ctx context.Context, give func(Letter) bool) (int, error)
 			break
 		}
 	}
-	left, err := p.settle()
-	return discarded - left, errors.Join(append(errs, p.err(), err)...)
+	err = p.settle()
+	for stem, n := range loose {
+		if p.owes(stem) {
+			discarded -= n
+		}
+	}
+	return discarded, errors.Join(append(errs, p.err(), err)...)
 }
 
 // discardEntry is the number of dead letters in an entry of a journal.
 const discardEntry = 1000
 
-func (p *walk) discard(stem string, give func(Letter) bool) (discarded int, err error) {
+func (p *walk) discard(stem string, give func(Letter) bool, loose map[string]int) (discarded int, err error) {
 	j, err := p.journal(stem)
 	if err != nil {
 		return 0, err
@@ -47,6 +53,9 @@ func (p *walk) discard(stem string, give func(Letter) bool) (discarded int, err 
 		err := p.record(stem, &j, entry{Done: gone})
 		if err == nil {
 			discarded += len(gone)
+			if loose[stem] += len(gone); !p.owes(stem) {
+				delete(loose, stem)
+			}
 		}
 		gone = nil
 		return err

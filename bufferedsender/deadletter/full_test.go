@@ -83,3 +83,19 @@ func TestADiskThatStaysFullRepeatsLettersInTheirOrder(t *testing.T) {
 	require.Zero(t, n)
 	require.Len(t, readAll(t, d), 3)
 }
+
+// A killed walk has left outcomes that may only be in memory. They are not those of this call.
+func TestDiscardDoesNotCountTheOutcomesOfAnEarlierWalkOnAFullDisk(t *testing.T) {
+	d, f := filled(t, nil, lettersOf(1, 5)...)
+	p, err := f.beginWalk(t.Context())
+	require.NoError(t, err)
+	j, err := p.journal(p.stems[0])
+	require.NoError(t, err)
+	require.NoError(t, p.record(p.stems[0], &j, entry{Done: []int64{1, 2, 3, 4}}))
+	p.end()
+	f = openDisk(t, d, nil)
+	fill(d, 100)
+	n, err := f.Discard(t.Context(), func(l Letter) bool { return versionOf(l) == 0 })
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.Zero(t, n)
+}

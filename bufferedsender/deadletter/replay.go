@@ -153,7 +153,7 @@ func Replay(ctx context.Context, f *File, index string, to Sender, opts *ReplayO
 			break // which keys are owed is not known
 		}
 	}
-	_, err = p.settle()
+	err = p.settle()
 	return r.report, errors.Join(append(errs, r.notAccepted(), err)...)
 }
 

@@ -105,24 +105,19 @@ func (p *walk) pay(stem string, e entry) error {
 // owes reports whether entries of a file are not recorded.
 func (p *walk) owes(stem string) bool { _, owes := p.owed[stem]; return owes }
 
-// settle retries the owed entries, now that files were removed, and returns the number of done dead letters that are
-// still in files.
-func (p *walk) settle() (left int, err error) {
+// settle retries the owed entries, now that files were removed.
+func (p *walk) settle() error {
 	var errs []error
 	for _, stem := range slices.Sorted(maps.Keys(p.owed)) {
-		e := p.owed[stem]
 		p.f.mu.Lock()
 		err := p.pay(stem, entry{})
 		p.f.mu.Unlock()
 		if err = errors.Join(err, p.rewrite(stem)); err == nil && p.owes(stem) {
 			err = fmt.Errorf("cannot record the outcome of dead letters: %w; make room on the disk", syscall.ENOSPC)
 		}
-		if p.owes(stem) {
-			left += len(e.Done)
-		}
 		errs = append(errs, err)
 	}
-	return left, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // rewrite removes the done dead letters from a file, and then its journal. If it fails or a crash interrupts it, the
