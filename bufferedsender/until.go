@@ -51,7 +51,8 @@ func (b *bound) add(v *payload) {
 
 // watch cancels a request when the leases of its keys are about to end without having been extended. Leases are shorter
 // than the longest request, so that a holder's death is detected within seconds, and are extended while the request
-// runs. The watch checks when the first lease would end, but at least each watchEvery, because a lease may be lost early.
+// runs. The watch checks when the first lease would end, but at least each watchEvery, because a lease may be lost
+// early.
 type watch struct {
 	batch  *batch
 	cancel context.CancelFunc

@@ -89,8 +89,8 @@ func newDesk(exports bool) *desk {
 }
 
 // take takes over rows that were read, except those that are buffered or were deleted since, and rows of stale keys,
-// which are read again. gens are the generations of the ranges. It returns how many rows were new, and how many of these
-// came late: their numbers are not above those of known.
+// which are read again. gens are the generations of the ranges. It returns how many rows were new, and how many of
+// these came late: their numbers are not above those of known.
 func (d *desk) take(rows []row, gens *[ranges]uint32, known [classes]int64) (fresh, late int) {
 	stale := d.settling.stale(gens)
 	for i := range rows {

@@ -43,7 +43,8 @@ func (l *loop) begun(server, how string, now time.Time) {
 }
 
 // wentBack returns the evidence of a tick that another server answered, or one that lacks a renewal made by this relay;
-// "" for none. A tick that began before any server was known may have been answered by a new server without an identity.
+// "" for none. A tick that began before any server was known may have been answered by a new server without an
+// identity.
 func (l *loop) wentBack(t *tally) string {
 	switch {
 	case t.known != "" && t.server != t.known:

@@ -156,7 +156,8 @@ func scanRow(rows *sql.Rows) (r row, several bool, err error) {
 	return r, several, err
 }
 
-// bodies reads the bodies of rows, nil for missing rows. A row without a body has an empty one, which the sender refuses.
+// bodies reads the bodies of rows, nil for missing rows. A row without one gets an empty one, which the sender
+// refuses.
 func (q *reading) bodies(ctx context.Context, db Queryer, rows []row) (map[int64][]byte, error) {
 	found := make(map[int64][]byte, len(rows))
 	byClass := make(map[uint8][]int64)

@@ -57,8 +57,8 @@ func (s *settling) running() iter.Seq[*row] {
 	}
 }
 
-// stale returns the keys that the running deletion has rows of, under earlier leases than those of gens. It is not known
-// yet which of these rows are left, and no row of a key may be sent before an earlier one.
+// stale returns the keys that the running deletion has rows of, under earlier leases than those of gens. It is not
+// known yet which of these rows are left, and no row of a key may be sent before an earlier one.
 func (s *settling) stale(gens *[ranges]uint32) map[string]bool {
 	keys := make(map[string]bool)
 	for r := range s.running() {
