@@ -51,8 +51,7 @@ func (b *bound) add(v *payload) {
 
 // watch cancels a request when the leases of its keys are about to end without having been extended. Leases are shorter
 // than the longest request, so that a holder's death is detected within seconds, and are extended while the request
-// runs. The watch checks when the first lease would end, but at least each watchEvery, because a lease may be lost
-// early.
+// runs. The watch checks when the first lease would end, and then again.
 type watch struct {
 	batch  *batch
 	cancel context.CancelFunc
@@ -63,8 +62,6 @@ type watch struct {
 	cut   bool
 }
 
-const watchEvery = time.Second
-
 // watchLeases starts a watch of the request with this ctx. It returns nil if no action has a bound.
 func watchLeases(ctx context.Context, b *batch, left bound) (context.Context, *watch) {
 	if !left.limited {
@@ -74,7 +71,7 @@ func watchLeases(ctx context.Context, b *batch, left bound) (context.Context, *w
 	ctx, w.cancel = context.WithCancel(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(min(left.left, watchEvery), w.look)
+	w.timer = time.AfterFunc(left.left, w.look)
 	return ctx, w
 }
 
@@ -85,7 +82,7 @@ func (w *watch) look() {
 		return
 	}
 	if left := boundOf(w.batch).left; left > 0 {
-		w.timer.Reset(min(left, watchEvery))
+		w.timer.Reset(left)
 		return
 	}
 	w.cut = true

@@ -24,11 +24,11 @@ type RawAction struct {
 	Tag       any
 	OnOutcome func(Outcome)
 	// Until returns how much longer a request with the action may take. Use it for the lease of a key, so that no request
-	// outlives the lease. The sender calls it before each request, and during it after the returned time or a second,
-	// whichever is less; it cuts the request off when no time is left. If Until returns less than a second, or less than
-	// a tenth of the sender's RequestTimeout if that is shorter, the action is not sent and counts as withdrawn. Until is
-	// called on the sender's goroutines and must not block. nil means no limit. A sender with a Queue refuses it,
-	// because its queue has the leases.
+	// outlives the lease. The sender calls it before each request and again after the returned time; then it cuts the
+	// request off, unless the lease has been extended. If Until returns less than a second, or less than a tenth of the
+	// sender's RequestTimeout if that is shorter, the action is not sent and counts as withdrawn. Until is called on the
+	// sender's goroutines and must not block. nil means no limit. A sender with a Queue refuses it, because its queue has
+	// the leases.
 	Until func() time.Duration
 }
 

@@ -43,13 +43,6 @@ func TestAnActionWhoseTimeIsUpIsNotSentAndItsNeighboursAre(t *testing.T) {
 }
 
 func TestARequestIsCutWhenTheTimeOfAnActionIsUp(t *testing.T) {
-	for name, at := range map[string]struct{ ends, lost time.Duration }{"it ends": {20 * time.Second, time.Hour}, "it is lost": {40 * time.Second, 19500 * time.Millisecond}} {
-		t.Run(name, func(t *testing.T) { cutAfterTwenty(t, at.ends, at.lost) })
-	}
-}
-
-func cutAfterTwenty(t *testing.T, ends, lost time.Duration) {
-	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var took time.Duration
 		x := &sendertest.Indexer{Index: func(ctx context.Context, _ io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
@@ -62,13 +55,7 @@ func cutAfterTwenty(t *testing.T, ends, lost time.Duration) {
 		require.NoError(t, err)
 		var o outcomes
 		a := rawUpload("leased", `{"id":"leased"}`)
-		added := time.Now()
-		a.Tag, a.OnOutcome, a.Until = 0, o.note, func() time.Duration {
-			if time.Since(added) > lost {
-				return -1
-			}
-			return time.Until(added.Add(ends))
-		}
+		a.Tag, a.OnOutcome, a.Until = 0, o.note, lease(time.Now().Add(20*time.Second))
 		require.NoError(t, sender.Raw().Add(t.Context(), a))
 		time.Sleep(time.Minute)
 		synctest.Wait() // Sleep does not order memory for the race detector
