@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -60,6 +61,7 @@ func TestARequestThatOutlastsAPassIsCounted(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Zero(t, report.Deleted)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		require.Len(t, w.deleted, 40)
 		w.takes = 50 * time.Millisecond
 		w.invent(40, "y")
