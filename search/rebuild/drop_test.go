@@ -131,6 +131,8 @@ func TestADropThatWasStoppedDeletesNoIndexOfTheSameName(t *testing.T) {
 				if req.Method == stoppedAt && strings.Contains(req.URL.Path, "'"+oldIndex+"'") {
 					close(stopped)
 					<-goesOn
+					// The service has received the request: it answers whether or not anybody still waits.
+					req = req.WithContext(context.WithoutCancel(req.Context()))
 				}
 				return w.srv.Do(req)
 			}))

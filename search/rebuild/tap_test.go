@@ -282,8 +282,9 @@ type late struct {
 }
 
 func (l *late) Load(ctx context.Context) (Record, error) {
+	by := l.by
 	r, err := l.Store.Load(ctx)
-	time.Sleep(l.by)
+	time.Sleep(by)
 	return r, err
 }
 
@@ -293,7 +294,7 @@ func TestOfTwoConcurrentReadsTheOlderDoesNotReplaceTheNewer(t *testing.T) {
 		store := &late{Store: w.store}
 		tap := w.opened(store)
 		read := func(by time.Duration) {
-			store.by = by
+			store.by = by // read by the goroutine before synctest.Wait returns
 			go func() {
 				_, err := tap.load(t.Context())
 				assert.NoError(t, err)
@@ -304,6 +305,7 @@ func TestOfTwoConcurrentReadsTheOlderDoesNotReplaceTheNewer(t *testing.T) {
 		w.set(func(r *Record) { r.Phase, r.Epoch, r.Round = PhaseMarking, 1, 1 })
 		read(time.Second)
 		time.Sleep(3 * time.Second)
+		synctest.Wait()
 		assert.Equal(t, PhaseMarking, tap.record.Phase)
 	})
 }
