@@ -3,6 +3,7 @@ package bufferedsender
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -242,14 +243,15 @@ func (ls *locals) poll(after time.Duration) {
 	if until := ls.ask(); until.number > 0 && ls.ctx.Err() == nil {
 		ctx, cancel := context.WithTimeout(ls.ctx, pollLast)
 		settled, err := ls.s.options.Queue.Settled(ctx, until.position)
+		cancel()
 		n := 0
-		switch {
-		case err == nil && settled:
-			n, _ = ls.settle(ctx, until.number)
-		case errors.Is(err, queue.ErrLost), errors.Is(err, queue.ErrFailed), errors.Is(err, queue.ErrClosed): // this process can never learn the outcomes
-			n = ls.endUntil(until.number, func(string, *local) error { return err })
+		if err == nil && settled {
+			n, err = ls.settle(ls.ctx, until.number)
 		}
-		if cancel(); n > 0 {
+		if errors.Is(err, queue.ErrLost) || errors.Is(err, queue.ErrFailed) || errors.Is(err, queue.ErrClosed) {
+			n += ls.endUntil(until.number, func(string, *local) error { return err }) // this process can never learn the outcomes
+		}
+		if n > 0 {
 			after = pollFirst
 		}
 	}
@@ -277,8 +279,13 @@ func (ls *locals) ask() appended {
 }
 
 // settle ends the locals up to a call whose records are all settled or parked in the queue, and returns how many it
-// ended. Unparked records stay.
+// ended. Unparked records stay. Each part of the keys ends before the next one is asked about, so that a slow queue
+// delays the end of the others and does not prevent it.
 func (ls *locals) settle(ctx context.Context, until uint64) (n int, err error) {
+	admin, ok := ls.s.options.Queue.(queue.Admin)
+	if !ok {
+		return ls.endUntil(until, func(string, *local) error { return ErrElsewhere }), nil
+	}
 	var keys []string
 	ls.mu.Lock()
 	for key, all := range ls.byKey {
@@ -287,48 +294,76 @@ func (ls *locals) settle(ctx context.Context, until uint64) (n int, err error) {
 		}
 	}
 	ls.mu.Unlock()
-	ends := map[string]map[queue.Origin]error{} // of records that are still in the queue
-	admin, ok := ls.s.options.Queue.(queue.Admin)
-	for some := range slices.Chunk(keys, queuedActions) {
-		if !ok {
-			break
-		}
-		entries, err := admin.Inspect(ctx, queue.Inspection{Keys: some, Limit: len(some)})
+	for some := range slices.Chunk(keys, settledKeys) {
+		left, err := ls.inspect(ctx, admin, some)
 		if err != nil {
-			return 0, err
+			return n, err
 		}
-		for i := range entries {
-			e := &entries[i]
-			end := error(nil)
-			if e.State&queue.Parked != 0 {
-				end = ErrParked
+		n += ls.endKeys(some, until, func(key string, l *local) error {
+			if end, there := left[key][queue.Origin{Adder: ls.adder, Number: l.number, Index: l.index}]; there {
+				return end
 			}
-			there := map[queue.Origin]error{}
-			for _, r := range slices.Concat(e.Leased, e.Parked, e.Waiting) {
-				there[r.From] = end
-			}
-			ends[e.Key] = there
-		}
+			return ErrElsewhere
+		})
 	}
-	return ls.endUntil(until, func(key string, l *local) error {
-		if end, there := ends[key][queue.Origin{Adder: ls.adder, Number: l.number, Index: l.index}]; there {
-			return end
+	ls.askNext(until)
+	return n, nil
+}
+
+// settledKeys is how many keys one call of Inspect asks about; it has pollLast for them.
+const settledKeys = 200
+
+// inspect returns the records of keys that are still in the queue, with ErrParked for those that are parked.
+func (ls *locals) inspect(ctx context.Context, admin queue.Admin, keys []string) (map[string]map[queue.Origin]error, error) {
+	ctx, cancel := context.WithTimeout(ctx, pollLast)
+	defer cancel()
+	entries, err := admin.Inspect(ctx, queue.Inspection{Keys: keys, Limit: len(keys)})
+	if err != nil {
+		return nil, err
+	}
+	left := map[string]map[queue.Origin]error{}
+	for i := range entries {
+		e := &entries[i]
+		end := error(nil)
+		if e.State&queue.Parked != 0 {
+			end = ErrParked
 		}
-		return ErrElsewhere
-	}), nil
+		there := map[queue.Origin]error{}
+		for _, r := range slices.Concat(e.Leased, e.Parked, e.Waiting) {
+			there[r.From] = end
+		}
+		left[e.Key] = there
+	}
+	return left, nil
 }
 
 // ends reports whether the local belongs to a call up to until.
 func (l *local) ends(until uint64) bool { return l.kept != "" && l.number <= until }
 
-// endUntil ends the locals up to a call for which end returns an error, and returns how many it ended.
-func (ls *locals) endUntil(number uint64, end func(string, *local) error) int {
+// askNext lets the next poll ask about calls after number.
+func (ls *locals) askNext(number uint64) {
 	ls.mu.Lock()
-	var ended []other
+	defer ls.mu.Unlock()
 	if ls.until.number <= number {
 		ls.until = appended{}
 	}
-	for key, all := range ls.byKey {
+}
+
+// endUntil ends the locals up to a call for which end returns an error, and returns how many it ended.
+func (ls *locals) endUntil(number uint64, end func(string, *local) error) int {
+	ls.askNext(number)
+	ls.mu.Lock()
+	keys := slices.Collect(maps.Keys(ls.byKey))
+	ls.mu.Unlock()
+	return ls.endKeys(keys, number, end)
+}
+
+// endKeys is endUntil for the locals of some keys.
+func (ls *locals) endKeys(keys []string, number uint64, end func(string, *local) error) int {
+	ls.mu.Lock()
+	var ended []other
+	for _, key := range keys {
+		all := ls.byKey[key]
 		ls.set(key, slices.DeleteFunc(slices.Clone(all), func(l *local) bool {
 			if !l.ends(number) {
 				return false

@@ -150,6 +150,9 @@ func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Ent
 	}
 	byShard := divide(q, what.Keys, func(k *string) string { return *k })
 	for s := range q.shards {
+		if what.Keys != nil && len(byShard[s]) == 0 {
+			continue
+		}
 		if _, err := q.again3(ctx, peekScript, s, "end"); err != nil {
 			return nil, err
 		}
@@ -171,14 +174,37 @@ func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Ent
 	}
 	slices.SortFunc(found, compareEntries)
 	found = slices.CompactFunc(found, func(a, b entry) bool { return a.Key == b.Key }) // a scan can return a key twice
-	var out []queue.Entry
-	for i := range found[:min(len(found), limit)] {
-		its, err := q.peek(ctx, q.shardOf(found[i].Key), []string{found[i].Key}, map[bool]string{true: "1", false: "0"}[what.Bodies])
-		if err != nil {
-			return nil, err
+	return q.complete(ctx, found[:min(len(found), limit)], what.Bodies)
+}
+
+// complete reads the records of entries, which it returns in the same order, without those that are gone.
+func (q *Queue) complete(ctx context.Context, found []entry, bodies bool) ([]queue.Entry, error) {
+	atOnce, mode := perScript, "0"
+	if bodies {
+		atOnce, mode = 1, "1" // bodies are large
+	}
+	keys := make([]string, len(found))
+	for i := range found {
+		keys[i] = found[i].Key
+	}
+	byKey := make(map[string]queue.Entry, len(found))
+	for s, its := range divide(q, keys, func(k *string) string { return *k }) {
+		for chunk := range slices.Chunk(its, atOnce) {
+			entries, err := q.peek(ctx, s, chunk, mode)
+			if err != nil {
+				return nil, err
+			}
+			for i := range entries {
+				if entries[i].State != 0 {
+					byKey[entries[i].Key] = entries[i].Entry
+				}
+			}
 		}
-		if len(its) == 1 && its[0].State != 0 {
-			out = append(out, its[0].Entry)
+	}
+	var out []queue.Entry
+	for _, k := range keys {
+		if e, ok := byKey[k]; ok {
+			out = append(out, e)
 		}
 	}
 	return out, nil

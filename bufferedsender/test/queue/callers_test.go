@@ -829,3 +829,36 @@ func TestCloseWithoutADeadlineWaitsForASlowQueue(t *testing.T) {
 		})
 	}
 }
+
+// slowInspection takes a millisecond for each key.
+type slowInspection struct{ *memqueue.Queue }
+
+func (q slowInspection) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Entry, error) {
+	select {
+	case <-time.After(time.Duration(len(what.Keys)) * time.Millisecond):
+		return q.Queue.Inspect(ctx, what)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func TestCallersAreToldWhatOthersHaveSentHoweverSlowlyTheQueueIsInspected(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		const n = 12000
+		mine, other := q.sender(sendertest.Options{Queue: slowInspection{q.queue}}), q.sender(sendertest.Options{})
+		mine.Pause()
+		synctest.Wait()
+		var told atomic.Int64
+		for i := range n {
+			a := models.UploadAction(sendertest.Hotel{ID: fmt.Sprint(i)}).WithCallback(func(models.Outcome) { told.Add(1) })
+			require.NoError(t, mine.IndexDocuments(q.within(time.Minute), a))
+		}
+		q.drained()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.EqualValues(t, n, told.Load())
+		mine.Resume()
+		require.NoError(t, mine.Close(q.within(time.Minute)))
+		require.NoError(t, other.Close(q.within(time.Minute)))
+	})
+}
