@@ -285,3 +285,47 @@ func (o *settings) check(indexer Indexer) error {
 	}
 	return errors.Join(errs...)
 }
+
+// FlushOptions configures Flush.
+type FlushOptions struct {
+	// Keys limits Flush to these keys; actions of them that are accepted meanwhile wait. Their failures are also in the
+	// next error of a Flush without Keys, or of Close. A sender with a Queue refuses Keys. Defaults to nil: all keys.
+	Keys []string
+	// WholeQueue makes Flush wait until no key in Options.Queue is waiting, delayed or leased, whichever process added it.
+	// If keys are parked, Flush returns a *FlushError. If the sender or queue is paused, it returns ErrPaused at once.
+	WholeQueue bool
+}
+
+// IndexDocumentsAndWaitOptions is reserved for options; see Options.Waiting.
+type IndexDocumentsAndWaitOptions struct{}
+
+// IndexSeqOptions configures IndexSeq.
+type IndexSeqOptions struct {
+	// OnRejected is called on the caller's goroutine for each rejected document. nil skips the document, an error ends
+	// IndexSeq with that error. err.Tag is the action's tag. Defaults to ending at the first rejected document.
+	OnRejected func(err *AddError) error
+}
+
+// checkQueue sets the defaults for a durable queue and refuses the options that conflict with one. DESIGN.md has a
+// table of all options.
+func (o *settings) checkQueue() (errs []error) {
+	if nilcheck.IsNil(o.Queue) {
+		o.Queue = nil
+		if o.loads || o.DeleteMissing {
+			errs = append(errs, errors.New("the options Loader and DeleteMissing require a Queue: set one, or remove them"))
+		}
+		return errs
+	}
+	refuse := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	refuse(o.RequestTimeout < 0, "RequestTimeout is off: with a Queue a request that hangs would have its keys forever")
+	refuse(o.DisableAutoFlush, "DisableAutoFlush would keep leases until Flush is called: with a Queue use Pause, of the sender or of the queue")
+	refuse(o.versioned, "Folding.Version compares what is in the buffer: a Queue folds by the order of arrival before that")
+	hold := o.held()
+	refuse(hold.Breaker == nil, "FailSoon fails what a Queue is there to keep: use Hold")
+	errs = append(errs, hold.WhenFull.withQueue())
+	return errs
+}

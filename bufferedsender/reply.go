@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/harmless"
 	"github.com/go-azsearch/azsearch/internal/publisher"
@@ -281,4 +282,100 @@ func cause(status int, message string) string {
 	}
 	b.WriteString(digits.ReplaceAllString(message[end:], "#"))
 	return b.String()
+}
+
+// pairing maps the results of a reply to the items of its batch.
+type pairing struct {
+	reply   []models.IndexingResult
+	byItem  []*models.IndexingResult // nil if the reply is in the order of the batch
+	strange int                      // results that belong to no item, or repeat a result
+}
+
+// of returns the result of item i, or nil if the reply does not have exactly one.
+func (p *pairing) of(i int) *models.IndexingResult {
+	if p.byItem == nil {
+		return &p.reply[i]
+	}
+	return p.byItem[i]
+}
+
+// associate pairs the results of a reply with the items of its batch by key: the service answers in request order, but
+// does not guarantee it.
+func associate(items []item, reply []models.IndexingResult) pairing {
+	inOrder := len(reply) == len(items)
+	for i := 0; inOrder && i < len(items); i++ {
+		inOrder = reply[i].Key == items[i].Key
+	}
+	if inOrder {
+		return pairing{reply: reply} // keys are unique in a batch, so order is enough
+	}
+	p := pairing{reply: reply, byItem: make([]*models.IndexingResult, len(items))}
+	position := make(map[string]int, len(items))
+	for i := range items {
+		position[items[i].Key] = i
+	}
+	repeated := make(map[int]bool)
+	for i := range reply {
+		at, ok := position[reply[i].Key]
+		switch {
+		case !ok:
+			p.strange++
+		case p.byItem[at] == nil:
+			p.byItem[at] = &reply[i]
+		default:
+			p.strange++
+			repeated[at] = true
+		}
+	}
+	for at := range repeated { // a reply that answers one action twice may be that to another request
+		p.byItem[at] = nil
+	}
+	return p
+}
+
+// checkResult returns an error if a result contradicts itself. Then the action's outcome is unknown.
+func checkResult(r *models.IndexingResult) error {
+	success := r.StatusCode >= 200 && r.StatusCode <= 299
+	switch {
+	case r.Succeeded != success:
+		return fmt.Errorf("%w that can be understood: status is %t but statusCode is %d", ErrNoResult, r.Succeeded, r.StatusCode)
+	case success && r.ErrorMessage != "":
+		return fmt.Errorf("%w that can be understood: status is true, but there is an error message", ErrNoResult)
+	}
+	return nil
+}
+
+// applied holds the highest applied version of each key that has a dead letter. A dead letter that is sent again must
+// not overwrite a newer version. It has one entry for each such key, and is nil without Folding.Version.
+type applied struct {
+	mu       sync.Mutex
+	versions map[string]int64 // guarded by mu; 0 until something is applied
+}
+
+// failed registers the key of a dead letter that has a version.
+func (a *applied) failed(key string, version int64) {
+	if a == nil || version == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.versions[key] = max(a.versions[key], 0)
+}
+
+// settled records the version of an applied action.
+func (a *applied) settled(s *settlement) {
+	if a == nil || s.Outcome != publisher.Completed || s.Superseded || s.Item.Value.version == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if newest, watched := a.versions[s.Item.Key]; watched {
+		a.versions[s.Item.Key] = max(newest, s.Item.Value.version)
+	}
+}
+
+func (a *applied) of(key string) int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.versions[key]
 }

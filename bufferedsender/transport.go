@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -198,4 +200,225 @@ func statusOf(result models.IndexDocumentsResult, err error) int {
 	}
 	_, status := retry.ForError(err)
 	return status
+}
+
+// body is a request body: the encoded actions between the pieces of the envelope, read without copying.
+//
+// An HTTP transport may continue to read a body after the reply has arrived, when the memory of the actions is already
+// reused. So the body is retired first: retire waits for a running Read and makes later ones fail.
+type body struct {
+	size int64
+
+	mu     sync.Mutex
+	items  []item // guarded by mu, as are the following fields; nil once retired
+	offset int64
+	piece  int // the piece at offset; even pieces belong to the envelope
+	inside int // offset within the piece
+}
+
+var (
+	errRetired = errors.New("bufferedsender: the request body is read after the request has ended")
+	errSeek    = errors.New("bufferedsender: seek outside of the request body")
+)
+
+func newBody(batch *batch) *body {
+	return &body{items: batch.Items, size: int64(batch.Bytes)}
+}
+
+// retire ends access to the memory of the actions.
+func (b *body) retire() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.items = nil
+}
+
+// length returns the size of a piece in bytes.
+func (b *body) length(piece int) int {
+	switch {
+	case piece%2 == 1:
+		return len(b.items[piece/2].Body)
+	case piece == 0:
+		return len(bodyOpen)
+	case piece == b.last():
+		return len(bodyClose)
+	}
+	return len(bodyComma)
+}
+
+// last returns the index of the last piece.
+func (b *body) last() int { return 2 * len(b.items) }
+
+func (b *body) copyPiece(p []byte) int {
+	switch {
+	case b.piece%2 == 1:
+		return copy(p, b.items[b.piece/2].Body[b.inside:])
+	case b.piece == 0:
+		return copy(p, bodyOpen[b.inside:])
+	case b.piece == b.last():
+		return copy(p, bodyClose[b.inside:])
+	}
+	return copy(p, bodyComma[b.inside:])
+}
+
+func (b *body) Read(p []byte) (n int, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.items == nil {
+		return 0, errRetired
+	}
+	for n < len(p) && b.piece <= b.last() {
+		copied := b.copyPiece(p[n:])
+		n += copied
+		b.inside += copied
+		if b.inside == b.length(b.piece) {
+			b.piece, b.inside = b.piece+1, 0
+		}
+	}
+	b.offset += int64(n)
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (b *body) Seek(offset int64, whence int) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch whence {
+	case io.SeekCurrent:
+		offset += b.offset
+	case io.SeekEnd:
+		offset += b.size
+	}
+	switch {
+	case b.items == nil:
+		return 0, errRetired
+	case offset < 0 || offset > b.size:
+		return 0, errSeek
+	}
+	b.offset, b.piece, b.inside = offset, 0, 0
+	if offset == b.size {
+		b.piece = b.last() + 1
+		return b.offset, nil
+	}
+	for b.piece <= b.last() && offset >= int64(b.length(b.piece)) {
+		offset -= int64(b.length(b.piece))
+		b.piece++
+	}
+	b.inside = int(offset)
+	return b.offset, nil
+}
+
+func (b *body) Close() error { return nil }
+
+// bound limits the remaining duration of a request by the leases of its keys, of the feed or of the caller that added
+// an action.
+type bound struct {
+	left    time.Duration
+	limited bool
+	now     time.Time // read once for all leases of the feed: reading a clock can be slow
+}
+
+func boundOf(b *batch) (all bound) {
+	for i := range b.Items {
+		all.see(&b.Items[i])
+	}
+	return all
+}
+
+// see adds the bounds of an action and of the actions folded into it.
+func (b *bound) see(it *item) {
+	b.add(&it.Value)
+	for i := range it.Parts {
+		b.add(&it.Parts[i].Value)
+	}
+}
+
+func (b *bound) add(v *payload) {
+	var left time.Duration
+	switch h := v.from.holding; {
+	case h != nil:
+		if b.now.IsZero() {
+			b.now = time.Now()
+		}
+		left = h.terms.Until(&h.lasts, b.now)
+	case v.own != nil && v.own.until != nil:
+		left = v.own.until()
+	default:
+		return
+	}
+	if !b.limited || left < b.left {
+		b.left, b.limited = left, true
+	}
+}
+
+// watch cancels a request when the leases of its keys are about to end without having been extended. Leases are shorter
+// than the longest request, so that a holder's death is detected within seconds, and are extended while the request
+// runs. The watch checks when the first lease would end, and then again.
+type watch struct {
+	batch  *batch
+	cancel context.CancelFunc
+
+	mu    sync.Mutex
+	timer *time.Timer
+	ended bool // the batch is not read any more
+	cut   bool
+}
+
+// watchLeases starts a watch of the request with this ctx. It returns nil if no action has a bound.
+func watchLeases(ctx context.Context, b *batch, left bound) (context.Context, *watch) {
+	if !left.limited {
+		return ctx, nil
+	}
+	w := &watch{batch: b}
+	ctx, w.cancel = context.WithCancel(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(left.left, w.look)
+	return ctx, w
+}
+
+func (w *watch) look() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	if left := boundOf(w.batch).left; left > 0 {
+		w.timer.Reset(left)
+		return
+	}
+	w.cut = true
+	w.cancel()
+}
+
+// end ends the watch and reports whether it cut the request off.
+func (w *watch) end() (cut bool) {
+	if w == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+	w.timer.Stop()
+	w.cancel()
+	return w.cut
+}
+
+// cutOff is the reply to a request that outlasted its leases. It says nothing about the service and uses no attempt.
+func cutOff(n int) reply {
+	r := notSent(n)
+	for i := range r.Results {
+		r.Results[i].Unknown, r.Results[i].Cut = true, true
+	}
+	return r
+}
+
+// notSent is the reply to a request that was not sent. Its actions wait again; Leave then returns them to the queue.
+func notSent(n int) reply {
+	r := reply{Results: make([]result, n), Err: errLeaseEnds, RetryAfter: -1, Unconfirmed: true}
+	for i := range r.Results {
+		r.Results[i] = result{Err: errLeaseEnds, Free: true, Next: publisher.Requeue}
+	}
+	return r
 }

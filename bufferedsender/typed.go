@@ -1,9 +1,15 @@
 package bufferedsender
 
 import (
+	"bytes"
 	"context"
+	"encoding"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
+	"slices"
 	"sync/atomic"
 
 	"github.com/go-azsearch/azsearch/events"
@@ -228,4 +234,124 @@ func (d *typedDocument[T]) keep(h header) any {
 
 func (d *typedDocument[T]) action(h header) models.IndexDocumentsAction[T] {
 	return models.IndexDocumentsAction[T]{Type: h.typ, Document: d.value, Tag: h.tag, OnOutcome: h.onOutcome}
+}
+
+// checkDocumentType returns an error if no value of a type can be a JSON object, as a document must be.
+func checkDocumentType(t reflect.Type) error {
+	of := t
+	if t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
+		return nil // its JSON may be an object
+	}
+	text := t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map, reflect.Interface:
+		if !text {
+			return nil
+		}
+	}
+	return fmt.Errorf("documents of type %s are not JSON objects: use a struct, a map, json.RawMessage or models.Patch, or set Encoder", of)
+}
+
+// MergePatch adds actions that change some fields of existing documents.
+func (s *sender) MergePatch(ctx context.Context, patches ...*models.Patch) error {
+	return s.addPatches(ctx, models.ActionTypeMerge, patches)
+}
+
+// MergeOrUploadPatch is MergePatch, but creates missing documents.
+func (s *sender) MergeOrUploadPatch(ctx context.Context, patches ...*models.Patch) error {
+	return s.addPatches(ctx, models.ActionTypeMergeOrUpload, patches)
+}
+
+func (s *sender) addPatches(ctx context.Context, typ models.ActionType, patches []*models.Patch) error {
+	if len(patches) == 0 {
+		return nil
+	}
+	ctx = orBackground(ctx)
+	if err := ended(ctx); err != nil {
+		return &AddError{Err: err}
+	}
+	field, err := s.keyField.resolve(ctx)
+	if err != nil {
+		return &AddError{Err: err}
+	}
+	keyField, err := models.KeyFieldByName[*models.Patch](field)
+	if err != nil {
+		return &AddError{Err: err}
+	}
+	return s.addAll(ctx, len(patches), true, func(ctx context.Context, c *chunk, i int) (string, error) {
+		if patches[i] == nil {
+			return "", unfit(errors.New("the patch is nil: make one with models.NewPatch"))
+		}
+		key, err := keyField.Get(patches[i])
+		if err != nil {
+			return "", unfit(err)
+		}
+		c.header.typ, c.patch = typ, patches[i]
+		defer func() { c.patch = nil }()
+		return key, c.addKeyed(ctx, key)
+	})
+}
+
+// MergeMissing is the policy for a merge of a missing document (404).
+type MergeMissing uint8
+
+const (
+	// MergeMissingFail fails the merge. Nothing was changed.
+	MergeMissingFail MergeMissing = iota
+	// MergeMissingIgnore completes the merge. Its Result has status 404.
+	MergeMissingIgnore
+	// MergeMissingUpload sends the action again as mergeOrUpload, without using an attempt.
+	MergeMissingUpload
+)
+
+// A merge is encoded with room for the longer name. So it keeps the size with which it was admitted if it is sent again
+// as a mergeOrUpload. Blanks between tokens have no meaning in JSON.
+const (
+	actionName = `{"@search.action":"`
+	mergeRoom  = len(models.ActionTypeMergeOrUpload) - len(models.ActionTypeMerge)
+)
+
+var (
+	mergeHead  = []byte(actionName + string(models.ActionTypeMerge) + `"`)
+	wideHead   = append(bytes.Clone(mergeHead), bytes.Repeat([]byte(" "), mergeRoom)...)
+	upsertHead = []byte(actionName + string(models.ActionTypeMergeOrUpload) + `"`)
+)
+
+// widen makes room for the longer name in the encoded merge at the end of buf.
+func widen(buf []byte, start int) []byte {
+	if !bytes.HasPrefix(buf[start:], mergeHead) || bytes.HasPrefix(buf[start:], wideHead) {
+		return buf
+	}
+	at := start + len(mergeHead)
+	return slices.Insert(buf, at, wideHead[len(mergeHead):]...)
+}
+
+// narrow undoes widen, for code that expects no blanks.
+func narrow(action []byte) []byte {
+	if !bytes.HasPrefix(action, wideHead) {
+		return action
+	}
+	return append(bytes.Clone(mergeHead), action[len(wideHead):]...)
+}
+
+// judge decides the next step of a merge whose document is missing.
+func (m MergeMissing) judge(action []byte, r publisher.Result[models.IndexingResult]) publisher.Result[models.IndexingResult] {
+	switch m {
+	case MergeMissingIgnore:
+		r.Next, r.Ignored = publisher.Complete, true
+	case MergeMissingUpload:
+		if bytes.HasPrefix(action, wideHead) {
+			r.Next, r.Body = publisher.Requeue, bytes.Clone(action)
+			copy(r.Body, upsertHead)
+		}
+	}
+	return r
+}
+
+// missingDocument reports whether a result is about a merge of a missing document.
+func missingDocument(typ models.ActionType, answer *models.IndexingResult) bool {
+	return typ == models.ActionTypeMerge && answer.StatusCode == http.StatusNotFound
 }
