@@ -193,6 +193,9 @@ func (o *observer) countRetries(b *batch, r *reply) {
 func (o *observer) paused(wait time.Duration) {
 	o.guard(inMeterProvider, func() { o.telemetry.paused(wait) })
 	o.guard(inLogger, func() { o.logPause(wait) })
+	if o.onHeld != nil {
+		o.onHeld() // the pause may have become longer than a call can wait
+	}
 }
 
 func (o *observer) changed(from, to publisher.Condition) {

@@ -171,7 +171,8 @@ func (o *IndexSeqOptions) leaveOut(err error, tag any) error {
 // Flush sends everything accepted before the call, without waiting for full batches. It returns after these actions are
 // settled and their callbacks have run (with an events.Async see Async.Flush). nil means that they are in the index,
 // except failures that an earlier Flush reported. Otherwise the error is a *FlushError or, if ctx ends, its cause with
-// ErrCircuitOpen or ErrPaused. After Close it returns Close's result, or ErrClosed if a queue keeps something.
+// ErrCircuitOpen or ErrPaused: an outage is waited for as long as ctx allows, so give it a deadline. After Close it
+// returns Close's result, or ErrClosed if a queue keeps something.
 func (s *sender) Flush(ctx context.Context, opts *FlushOptions) error {
 	ctx = orBackground(ctx)
 	began := time.Now()
@@ -221,9 +222,9 @@ func (s *sender) flush(ctx context.Context, whole bool) error {
 
 // Close refuses further actions, sends the buffered ones, and returns after all are settled, callbacks have run and the
 // sender's goroutines have ended. nil means that every accepted action is in the index or kept in Options.Queue, except
-// failures that a Flush reported; otherwise the error is a *CloseError. Later calls return the same. When ctx ends,
-// Close cancels requests and settles the rest as failed with ErrClosed. Then it waits for callbacks: at most 2 s for
-// any one, and 10 s in total. Each dead letter kept restarts these limits.
+// failures that a Flush reported; otherwise the error is a *CloseError. Later calls return the same. When ctx ends (give
+// it a deadline), Close cancels requests and settles the rest as failed with ErrClosed. Then it waits for callbacks: at
+// most 2 s for any one, and 10 s in total. Each dead letter kept restarts these limits.
 func (s *sender) Close(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if s.feed != nil && !s.publisher.InsideHook(ctx) {

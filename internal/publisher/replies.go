@@ -80,6 +80,7 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 		}
 		if paused > 0 {
 			s.Pauses++
+			l.p.admission.throttledUntil = l.p.start.Add(l.pace.pausedUntil) // for Condition, if it was throttled before
 		}
 	})
 	if !counted {

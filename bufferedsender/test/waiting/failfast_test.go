@@ -394,3 +394,36 @@ func TestACallWhoseDeadlineIsBeforeTheEndOfAPauseFailsFast(t *testing.T) {
 		require.Zero(t, r.Sender.Stats().PendingActions, "it is withdrawn")
 	})
 }
+
+// A second request, sent before the first reply, is answered with a longer pause.
+func TestACallFailsFastWhenAPauseBecomesLongerThanItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := &sendertest.Options{Waiting: bufferedsender.Waiting{FailFast: true}, Logger: sendertest.NoLog}
+		opts.Limits.MaxInFlight = 2
+		r := sendertest.New(t, opts)
+		r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			switch n {
+			case 1:
+				time.Sleep(time.Second / 2)
+				return sendertest.Always(503, "", "Retry-After", "5")(n, x, req, next)
+			case 2:
+				time.Sleep(2 * time.Second)
+				return sendertest.Always(503, "", "Retry-After", "60")(n, x, req, next)
+			default:
+				return next()
+			}
+		})
+		call := func(key string, within time.Duration) error {
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, within), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: key})}, nil)
+			return err
+		}
+		first := sendertest.Later(func() error { return call("a", time.Hour) })
+		time.Sleep(100 * time.Millisecond)
+		second := sendertest.Later(func() error { return call("b", time.Hour) })
+		time.Sleep(time.Second)
+		require.ErrorContains(t, call("c", 20*time.Second), "the service asks to wait until")
+		assert.Less(t, r.Now(), 3*time.Second)
+		require.NoError(t, <-first)
+		require.NoError(t, <-second)
+	})
+}
