@@ -44,7 +44,7 @@ type Health struct {
 	State events.HealthState
 	// Since is when the sender entered State.
 	Since time.Time
-	// Reason is Err as text, or that the service throttles; otherwise "".
+	// Reason is Err as text, that the service throttles, or which process has leased what a Queue holds; otherwise "".
 	Reason string
 	// Err is the reason for not sending: ErrCircuitOpen, ErrPaused or the service's answer. It also names user code
 	// (callback, DeadLetters, Tap, HoldKeys) that has blocked the sender for ten seconds, and adding calls that have waited
@@ -85,6 +85,11 @@ func (s *sender) Health() Health {
 	}
 	if s.feed != nil && (h.Err == nil || h.Err == stuck) { //nolint:errorlint // it is that very one
 		h.add(s.feed.fault())
+	}
+	if s.feed != nil && h.Reason == "" {
+		if who := s.feed.tally.others.Load(); who != nil {
+			h.Reason = *who
+		}
 	}
 	return h
 }

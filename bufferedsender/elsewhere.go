@@ -1,8 +1,11 @@
 package bufferedsender
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -229,5 +232,49 @@ func elsewhere(it *item, err error) *settlement {
 	return &settlement{
 		Item: it, Outcome: publisher.Failed, Unknown: unknown,
 		Result: &publisher.Result[models.IndexingResult]{Next: publisher.Fail, Err: err, Unknown: unknown},
+	}
+}
+
+// mostInspected limits the keys of a queue that is inspected for leases: some back ends read all of it.
+const mostInspected = 10_000
+
+// leasedElsewhere returns which process has leased the oldest key that is leased, and until when; "" if that is not
+// known.
+func (f *feed) leasedElsewhere(s *queue.Stats) string {
+	admin, ok := f.queue.(queue.Admin)
+	if !ok || s.Leased == 0 || s.Waiting+s.Leased > mostInspected {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(f.ctx, time.Second)
+	defer cancel()
+	entries, err := admin.Inspect(ctx, queue.Inspection{States: queue.Leased, Limit: 1})
+	if err != nil || len(entries) == 0 {
+		return ""
+	}
+	e := &entries[0]
+	return fmt.Sprintf("key %q is leased by %s until %s", e.Key, cmp.Or(e.Holder, "a process without a name"), e.Until.Format(time.RFC3339))
+}
+
+// lookElsewhere notes for Health, and in the log, who has leased what this process has waited for, when it has held
+// nothing for as long as unheard. It runs on the goroutine of watch.
+func (f *feed) lookElsewhere(s *queue.Stats) {
+	f.mu.Lock()
+	holds := len(f.held.all)+len(f.ends)+len(f.aside) > 0
+	f.mu.Unlock()
+	if holds || !f.sends || s.Paused || s.Leased == 0 || time.Since(s.Oldest) < unheard {
+		f.timers.idle = time.Time{}
+		f.tally.others.Store(nil)
+		return
+	}
+	if f.timers.idle.IsZero() {
+		f.timers.idle = time.Now()
+	}
+	if time.Since(f.timers.idle) < unheard {
+		return
+	}
+	if who := f.leasedElsewhere(s); who != "" && f.tally.others.Swap(&who) == nil {
+		f.s.observer.guardElsewhere(inLogger, func() {
+			f.s.observer.logLasting(f.ctx, slog.LevelInfo, "azsearch: another process has leased the queue's keys", slog.String("lease", who))
+		})
 	}
 }

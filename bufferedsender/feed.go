@@ -69,6 +69,7 @@ type flushes struct {
 type feedTimers struct {
 	extend, watch *time.Timer
 	said          time.Time // of watch: start of the silence logged last
+	idle          time.Time // of watch: since when nothing is held though others have leases; zero if it is not so
 }
 
 // feedEnd is the state of closing a feed.
@@ -84,6 +85,7 @@ type feedEnd struct {
 type tally struct {
 	stale    atomic.Int64                // stale leases of this process
 	queue    atomic.Pointer[queue.Stats] // of the last look
+	others   atomic.Pointer[string]      // who has leased what this process waits for, see leasedElsewhere
 	silent   silence                     // rounds fail
 	unseen   silence                     // looks fail
 	unloaded silence                     // the Loader fails
@@ -161,7 +163,10 @@ const lookEvery = 5 * time.Second
 
 // watch looks at the queue periodically until the feed ends. It runs on the goroutine of a timer.
 func (f *feed) watch() {
-	_, err := f.look()
+	s, err := f.look()
+	if err == nil {
+		f.lookElsewhere(&s)
+	}
 	if last := f.tally.unseen.lasting(unheard); err != nil && last != nil && !f.stopped.Load() && !last.since.Equal(f.timers.said) {
 		f.timers.said = last.since
 		f.warn("azsearch: queue does not answer", err) // a round may block on its server without an error

@@ -1145,3 +1145,27 @@ func TestAKeyWhoseRequestWasCutRestsWhenItHasBeenCompleted(t *testing.T) {
 		assert.Zero(t, commits[1].Uncertain)
 	})
 }
+
+// A process that has died holds the leases of all keys. It is named while this one waits for them.
+func TestAProcessThatHasLeasedEverythingIsNamed(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.adder(sendertest.Options{})
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(3, 1)...))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		leases, err := q.queue.Reserve(t.Context(), queue.Want{Token: queue.NewID(), Holder: queue.NewID(), Name: "process 7 on dead", Keys: 10, Bytes: 1 << 20, For: time.Minute})
+		require.NoError(t, err)
+		require.Len(t, leases, 3)
+		var log strings.Builder
+		other := q.sender(sendertest.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		time.Sleep(31 * time.Second)
+		h := other.Health()
+		require.NoError(t, h.Err)
+		assert.Contains(t, h.Reason, "is leased by process 7 on dead until")
+		require.ErrorContains(t, other.Flush(q.within(time.Second), &bufferedsender.FlushOptions{WholeQueue: true}), "is leased by process 7 on dead until")
+		q.drained()
+		time.Sleep(time.Minute)
+		assert.Empty(t, other.Health().Reason)
+		require.NoError(t, other.Close(q.within(time.Minute)))
+		assert.Equal(t, 1, strings.Count(log.String(), "another process has leased"))
+	})
+}
