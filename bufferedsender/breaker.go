@@ -177,6 +177,7 @@ func (g *gate) State() publisher.GateState {
 	state.Blocked = index && g.status.State != breaker.HalfOpen || service && g.whole.State != breaker.HalfOpen
 	state.Ready = !state.Blocked && g.status.Probe.IsZero() && (g.service == nil || g.whole.Probe.IsZero())
 	if index && !service && g.early && !g.refused && g.status.State != breaker.Disabled {
+		state.Early = !state.Ready
 		state.Blocked, state.Ready = false, true
 	}
 	if service && g.untried(g.status, g.whole) && !g.declined.Load() {

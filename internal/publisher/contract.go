@@ -113,8 +113,8 @@ type Gate interface {
 type GateState struct {
 	Shut    error // why requests are stopped, or nil
 	Blocked bool  // not even a probe is allowed
-	// Ready is true if the gate waits for a probe.
-	Ready bool
+	// Ready is true if the gate waits for a probe, Early if only because of Gate.Early.
+	Ready, Early bool
 	// Served counts requests with a reply from a working service, of all publishers that share the gate. Others counts
 	// those of the other publishers.
 	Served, Others uint64

@@ -151,8 +151,11 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 		limits.actions = 1
 		limits.probe = true
 		limits.elsewhere, limits.tried = errors.As(l.gate.shut, new(*IndexError)), l.refusals.tried
-		limits.fresh = l.fresh() != 0
-		l.refusals.seen = max(l.refusals.seen, min(l.pending.newest, limits.newest))
+		if skips := l.skipsFresh(); !skips {
+			limits.fresh = l.fresh() != 0
+			l.refusals.seen = max(l.refusals.seen, min(l.pending.newest, limits.newest))
+		}
+		l.refusals.probedFresh = limits.fresh
 	} else if l.trial > 0 {
 		limits.actions, limits.probe = min(limits.actions, l.trial), l.trial == 1
 	}

@@ -7,6 +7,7 @@ type gateView struct {
 	shut   error // why the gate stops requests, or nil
 	locked bool  // it lets none through
 	ready  bool  // it waits for a probe
+	early  bool  // only because of an item that arrived after the index was suspected
 	served uint32
 	others uint64 // requests of other publishers with a reply from a working service
 	// yieldUntil is until when the next probe is left to other publishers.
@@ -28,7 +29,7 @@ func (g *gateView) see(s GateState, yields bool, now instant) (passed uint32) {
 	}
 	passed = uint32(s.Served) - g.served
 	*g = gateView{
-		shut: s.Shut, locked: s.Blocked, ready: s.Ready, served: uint32(s.Served), others: s.Others,
+		shut: s.Shut, locked: s.Blocked, ready: s.Ready, early: s.Early, served: uint32(s.Served), others: s.Others,
 		yieldUntil: g.yieldUntil,
 	}
 	return passed
@@ -75,7 +76,7 @@ func (l *loop[V, R]) mayLeave() bool {
 			sendable |= 1 << class
 		}
 	}
-	if fresh := l.fresh(); probe && fresh&sendable != 0 {
+	if fresh := l.fresh(); probe && fresh&sendable != 0 && !l.skipsFresh() {
 		sendable &= fresh
 	}
 	for class := range l.turns.order(sendable, probe) {

@@ -9,11 +9,12 @@ import (
 // same reason, with none applied in between. If an item sent after that is applied, the items were the cause, and count
 // as such for a minute, so that a thousand bad ones in a row do not stop the others again and again. It is pure data.
 type refusals struct {
-	reason string
-	keys   map[string]struct{} // at most manyKeys
-	last   instant             // last refusal
-	tried  int                 // probes refused since there were many
-	seen   uint64              // items accepted after this one arrived after the index was suspected, and none of them was tried
+	reason      string
+	keys        map[string]struct{} // at most manyKeys
+	last        instant             // last refusal
+	tried       int                 // probes refused since there were many
+	seen        uint64              // items accepted after this one arrived after the index was suspected, and none of them was tried
+	probedFresh bool                // the last probe carried such an item
 	// loop.gate.others at the last refusal after many.
 	othersThen uint64
 
@@ -131,6 +132,10 @@ func (l *loop[V, R]) fresh() uint64 {
 	}
 	return l.pending.since(l.refusals.seen, newest)
 }
+
+// skipsFresh reports whether the next probe leaves fresh items to an early one. Otherwise a steady arrival of items that
+// are refused would keep all older ones from being tried.
+func (l *loop[V, R]) skipsFresh() bool { return l.refusals.probedFresh && !l.gate.early }
 
 // exonerate records that the gate has opened because the service applied an item of another publisher: the index is not
 // the cause.

@@ -93,7 +93,8 @@ func TestProbesGoElsewhere(t *testing.T) {
 	}
 	assert.Equal(t, none, p.takeElsewhere(0, n, n, false), "all items have been tried")
 	assert.EqualValues(t, n, order[0], "the newest")
-	assert.EqualValues(t, n-1, order[2])
+	assert.EqualValues(t, 1, order[2], "the oldest")
+	assert.EqualValues(t, n-1, order[3])
 	first := map[uint64]bool{}
 	for _, seq := range order {
 		first[seq] = true

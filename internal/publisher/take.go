@@ -110,9 +110,9 @@ func (p *pending[V]) takeProbe(class uint8, newest uint64) ref {
 }
 
 // takeElsewhere takes an action to try after many in a row were refused for the same reason. If only these are refused,
-// any other one shows it. It alternates between the newest action, which is untested, and one from anywhere, because
-// refused ones may be close together. fresh is true if the newest has just arrived. It returns none if all have been
-// tried.
+// any other one shows it. It takes in turn the newest action, one from anywhere, because refused ones may be close
+// together, and the oldest, or every other time the oldest that was never sent, so that each is tried however many
+// arrive. fresh is true if the newest has just arrived. It returns none if all have been tried.
 func (p *pending[V]) takeElsewhere(class uint8, newest uint64, tried int, fresh bool) ref {
 	var refs []ref
 	consider := func(r ref) {
@@ -144,12 +144,18 @@ func (p *pending[V]) takeElsewhere(class uint8, newest uint64, tried int, fresh 
 			other.elsewhere = 0
 		}
 	}
-	place := 0.0
-	if c.elsewhere%2 != 0 && !fresh {
-		_, place = math.Modf(float64(c.elsewhere) * math.Phi) // multiples of the golden ratio are evenly spread
+	chosen := refs[len(refs)-1]
+	if !fresh {
+		switch c.elsewhere % 3 {
+		case 1:
+			_, place := math.Modf(float64(c.elsewhere) * math.Phi) // multiples of the golden ratio are evenly spread
+			chosen = refs[int(place*float64(len(refs)))]
+		case 2:
+			unsent := slices.IndexFunc(refs, func(r ref) bool { return !p.at(r).sent })
+			chosen = refs[max(unsent, 0)*(1-c.elsewhere/3%2)]
+		}
+		c.elsewhere++
 	}
-	c.elsewhere++
-	chosen := refs[len(refs)-1-int(place*float64(len(refs)))]
 	p.takeIf(func(r ref) bool { return r == chosen })
 	return chosen
 }

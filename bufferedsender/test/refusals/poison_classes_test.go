@@ -57,3 +57,40 @@ func TestAnUrgentDocumentThatCutsItsConnectionDoesNotHoldTheOtherClassesAfterAnO
 		completeWithin(t, r, 500, time.Minute)
 	})
 }
+
+// Each bad document that comes is tried at once, as the first proof that the index is not at fault. The good ones that
+// wait must be tried too.
+func TestBadDocumentsThatKeepComingDoNotHoldTheGoodOnes(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		for _, class := range []models.Class{models.ClassExpedited, models.ClassBestEffort} {
+			for _, every := range []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second} {
+				for _, n := range []struct{ bad, good, batch int }{{20, 1, 20}, {140, 500, 100}} {
+					t.Run(fmt.Sprintf("%v, a bad one every %v, %d good, whole requests %v", class, every, n.good, whole), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) {
+							opts := sendertest.WithBreaker(t)
+							opts.Limits.MaxBatchActions = n.batch
+							r := sendertest.New(t, opts)
+							r.Respond(refusesPoison(whole))
+							add := func(class models.Class, key string, n int) {
+								require.NoError(t, r.Sender.UploadDocuments(models.WithClass(t.Context(), class), sendertest.Hotels(key, n)...))
+							}
+							r.Sender.Pause()
+							add(models.ClassExpedited, "poison", n.bad)
+							add(class, "good", n.good)
+							r.Sender.Resume()
+							for i := 0; r.Sender.Stats().Completed < int64(n.good) && r.Now() < time.Hour; i++ {
+								add(models.ClassExpedited, fmt.Sprint("poison-", i), 1)
+								time.Sleep(every)
+							}
+							t.Log(r.Now(), len(r.Requests()))
+							assert.Less(t, r.Now(), 30*time.Second)
+							assert.EqualValues(t, n.good, r.Sender.Stats().Completed)
+							r.Respond(nil)
+							_ = r.Flush()
+						})
+					})
+				}
+			}
+		}
+	}
+}
