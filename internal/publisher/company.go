@@ -11,7 +11,7 @@ type plan uint8
 
 const (
 	planAlone  plan = iota // judge each item alone; uses an attempt
-	planProbe              // one item, before its last attempt, to test whether the service works; the others later
+	planProbe              // two items alone, before the last attempt, to test whether the service works; the others later
 	planPieces             // in pieces, because one item, or the size, may be the cause
 	planLoose              // one by one, so that batches form again: an outage must not leave requests of one item
 	planFirst              // one ahead of the others, to test whether anything passes
@@ -123,8 +123,12 @@ func (l *loop[V, R]) follow(plan plan, f *flight[V, R], now instant) {
 		}
 	}
 	switch plan {
-	case planProbe:
-		l.pending.parts = append(l.pending.parts, part{refs: slices.Clone(refs[:1]), due: due})
+	case planProbe: // two places, because one item may be the cause
+		middle := len(refs) / 2
+		l.pending.parts = append(l.pending.parts, part{refs: []ref{refs[middle]}, due: due})
+		if refs = slices.Delete(slices.Clone(refs), middle, middle+1); len(refs) > 0 {
+			l.pending.parts = append(l.pending.parts, part{refs: refs[:1:1], due: due})
+		}
 		rest()
 	case planPieces:
 		l.inPieces(refs, f, now)
