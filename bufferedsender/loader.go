@@ -176,6 +176,9 @@ func encodeLoaded(c *chunk) (key string, l loaded, err error) {
 	if err := c.encode(key); err != nil {
 		return key, l, err
 	}
+	if size, limit := c.scratch.Len()+envelopeBytes, int(c.s.largestBody.Load()); size > limit {
+		return key, l, &DocumentTooLargeError{Size: size, Limit: limit}
+	}
 	return key, loaded{typ, slices.Clone(narrow(c.scratch.Bytes()))}, nil
 }
 

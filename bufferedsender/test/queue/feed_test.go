@@ -1169,3 +1169,31 @@ func TestAProcessThatHasLeasedEverythingIsNamed(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(log.String(), "another process has leased"))
 	})
 }
+func TestADocumentOfTheLoaderThatFitsInNoRequestIsParked(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{
+			Limits: bufferedsender.Limits{MaxBatchActions: 100, MaxBatchBytes: 1000},
+			Loader: func(_ context.Context, keys []string) (all []sendertest.Action, err error) {
+				for _, key := range keys {
+					size := 100
+					if key == "large" {
+						size = 5000
+					}
+					all = append(all, models.UploadAction(sendertest.HotelOfSize(key, size)))
+				}
+				return all, nil
+			},
+		})
+		require.NoError(t, s.IndexKeys(q.within(time.Minute), "a", "large", "b"))
+		var failed *bufferedsender.FlushError
+		require.ErrorAs(t, s.Flush(q.within(24*time.Hour), nil), &failed)
+		assert.Equal(t, 1, failed.Parked)
+		assert.EqualValues(t, 2, q.service.DocumentCount("hotels"))
+		parked, err := q.queue.Inspect(t.Context(), queue.Inspection{States: queue.Parked})
+		require.NoError(t, err)
+		require.Len(t, parked, 1)
+		assert.Equal(t, "large", parked[0].Key)
+		assert.Contains(t, parked[0].Reason, "1000")
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
