@@ -161,6 +161,7 @@ func (o *observer) logChange(from, to publisher.Condition, change *events.Health
 		level, message = slog.LevelWarn, "azsearch: sending suspended except for probes"
 	case to.State == publisher.Closing && to.Err != nil:
 		level, message = slog.LevelWarn, "azsearch: Close waiting: sending suspended"
+	case to.State == publisher.Closing && from.State != publisher.Closing: // nothing waits, whether or not it is held
 	case o.reportedHeld && to.Err == nil && to.State != publisher.Closed:
 		level, message = slog.LevelInfo, "azsearch: sending resumed"
 	}
@@ -174,6 +175,9 @@ func (o *observer) logChange(from, to publisher.Condition, change *events.Health
 	if open := (*breaker.OpenError)(nil); errors.As(to.Err, &open) {
 		if !open.Status.Until.IsZero() {
 			attrs = append(attrs, slog.String("until", open.Status.Until.Format(logTime)))
+		}
+		if circuit := (*circuitOpenError)(nil); errors.As(to.Err, &circuit) && circuit.service {
+			attrs = append(attrs, slog.String("breaker", "service")) // of all its indexes
 		}
 		if open.Status.Err != nil {
 			attrs = append(attrs, slog.String("reason", o.loggable(statusOfError(open.Status.Err), open.Status.Err)))
@@ -212,8 +216,13 @@ func (o *observer) logFailure(s *settlement, err error) {
 	if o.requestID != "" && s.Outcome == publisher.Failed && !s.Purged {
 		attrs = append(attrs, slog.String("request_id", o.requestID))
 	}
-	if o.logger.Enabled(o.ctx, slog.LevelDebug) {
+	switch {
+	case o.logger.Enabled(o.ctx, slog.LevelDebug):
 		attrs = append(attrs, slog.String("key", s.Item.Key), slog.String("detail", err.Error()))
+	case s.Kept:
+		attrs = append(attrs, slog.String("key_in", "dead letter"))
+	default:
+		attrs = append(attrs, slog.String("key_in", "ActionFailed, or this line at debug level"))
 	}
 	o.logger.LogAttrs(o.ctx, level, "azsearch: document failed", withLeftOut(attrs, leftOut)...)
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -67,7 +68,39 @@ func Words(status int, err error) string {
 		return text + ": " + reason
 	}
 	if said != nil && said.LogReason() != "" {
-		return text + ": " + said.LogReason()
+		text += ": " + said.LogReason()
+	}
+	if said != nil && aboutNoDocument(status) {
+		text += ": " + unquoted(message)
 	}
 	return text
+}
+
+// mostSaid limits the service's own words, in bytes.
+const mostSaid = 200
+
+// quoted matches what a message quotes, also if its end is cut off.
+var quoted = regexp.MustCompile(`'[^']*('|$)|"[^"]*("|$)`)
+
+// shortened matches the apostrophe of a word such as don't.
+var shortened = regexp.MustCompile(`(\w)'(s|t|re|ve|ll|d|m)\b`)
+
+// unquoted returns the beginning of a message without what it quotes.
+func unquoted(message string) string {
+	message = shortened.ReplaceAllString(strings.Join(strings.Fields(message), " "), "$1’$2")
+	message = quoted.ReplaceAllString(message, "…")
+	if len(message) > mostSaid {
+		message = strings.ToValidUTF8(message[:mostSaid], "") + "…"
+	}
+	return message
+}
+
+// aboutNoDocument reports whether the service's words about a request with this status are about the credentials, the
+// index or the service.
+func aboutNoDocument(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable:
+		return true
+	}
+	return false
 }
