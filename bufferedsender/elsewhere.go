@@ -255,7 +255,7 @@ func (f *feed) leasedElsewhere(s *queue.Stats) string {
 	return fmt.Sprintf("key %q is leased by %s until %s", e.Key, cmp.Or(e.Holder, "a process without a name"), e.Until.Format(time.RFC3339))
 }
 
-// lookElsewhere notes for Health, and in the log, who has leased what this process has waited for, when it has held
+// lookElsewhere records for Health, and logs, which process has leased what this one waits for, when this one has held
 // nothing for as long as unheard. It runs on the goroutine of watch.
 func (f *feed) lookElsewhere(s *queue.Stats) {
 	f.mu.Lock()

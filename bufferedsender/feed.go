@@ -85,7 +85,7 @@ type feedEnd struct {
 type tally struct {
 	stale    atomic.Int64                // stale leases of this process
 	queue    atomic.Pointer[queue.Stats] // of the last look
-	others   atomic.Pointer[string]      // who has leased what this process waits for, see leasedElsewhere
+	others   atomic.Pointer[string]      // the lease that this process waits for, see leasedElsewhere
 	silent   silence                     // rounds fail
 	unseen   silence                     // looks fail
 	unloaded silence                     // the Loader fails

@@ -222,9 +222,9 @@ func (s *sender) flush(ctx context.Context, whole bool) error {
 
 // Close refuses further actions, sends the buffered ones, and returns after all are settled, callbacks have run and the
 // sender's goroutines have ended. nil means that every accepted action is in the index or kept in Options.Queue, except
-// failures that a Flush reported; otherwise the error is a *CloseError. Later calls return the same. When ctx ends (give
-// it a deadline), Close cancels requests and settles the rest as failed with ErrClosed. Then it waits for callbacks: at
-// most 2 s for any one, and 10 s in total. Each dead letter kept restarts these limits.
+// failures that a Flush reported; otherwise the error is a *CloseError. Later calls return the same. When ctx ends, and
+// it should have a deadline, Close cancels requests and settles the rest as failed with ErrClosed. Then it waits for
+// callbacks: at most 2 s for any one, and 10 s in total. Each dead letter kept restarts these limits.
 func (s *sender) Close(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if s.feed != nil && !s.publisher.InsideHook(ctx) {

@@ -133,8 +133,8 @@ func (l *loop[V, R]) fresh() uint64 {
 	return l.pending.since(l.refusals.seen, newest)
 }
 
-// skipsFresh reports whether the next probe leaves fresh items to an early one. Otherwise a steady arrival of items that
-// are refused would keep all older ones from being tried.
+// skipsFresh reports whether the next probe leaves fresh items to an early one. Otherwise a steady arrival of items
+// that are refused would keep all older ones from being tried.
 func (l *loop[V, R]) skipsFresh() bool { return l.refusals.probedFresh && !l.gate.early }
 
 // exonerate records that the gate has opened because the service applied an item of another publisher: the index is not
