@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"iter"
@@ -42,8 +43,8 @@ import (
 // So the mark on disk is never above an unsettled line, and a run that starts there leaves no gap. It sends the lines
 // between the mark and the crash a second time.
 //
-// A position belongs to one file and one index. The checkpoint names both; a run with another file or index fails,
-// because resuming there would skip lines.
+// A position belongs to one file and one index. The checkpoint identifies both; a run with another file or index, or
+// with an index that was created again, fails, because resuming there would skip lines.
 
 // Entry is the document of one line.
 type Entry struct {
@@ -63,10 +64,12 @@ type loader struct {
 	saveEvery                          time.Duration
 	closeTimeout                       time.Duration
 	index                              string // endpoint and name of the index
+	etag                               string // of its definition; "" leaves out that check
 
 	// water is the byte up to which all lines are settled. The position of a line is its end; the gaps between
 	// positions have no meaning.
 	water   events.LowWatermark[int64]
+	read    prefix     // the file up to the checkpoint; same goroutines as saved
 	saved   checkpoint // on disk; used by the publisher's goroutine, and by load before and after it
 	savedAt time.Time  // same goroutines
 	refused int        // same goroutines
@@ -82,7 +85,7 @@ func (l *loader) load(ctx context.Context, indexer bufferedsender.Indexer, progr
 		return err
 	}
 	l.index = indexOf(indexer)
-	if err := at.check(l.input, l.index); err != nil {
+	if err := l.check(ctx, at); err != nil {
 		return fmt.Errorf("%s: %w; to load the file from its beginning remove the checkpoint, or move it away", l.checkpointFile, err)
 	}
 	l.saved = at
@@ -194,11 +197,11 @@ func (l *loader) save() error {
 	if !ok || mark == l.saved.Offset {
 		return nil
 	}
-	before, err := fingerprint(l.input, mark)
+	before, err := l.read.through(context.Background(), l.input, mark) // only what was read since the last checkpoint
 	if err != nil {
 		return err
 	}
-	at := checkpoint{Offset: mark, Index: l.index, Before: before}
+	at := checkpoint{Offset: mark, Index: l.index, ETag: l.etag, Before: before}
 	if err := writeCheckpoint(l.checkpointFile, at); err != nil {
 		return err
 	}
@@ -218,25 +221,31 @@ func (l *loader) fail(err error) {
 // refused lines.
 type checkpoint struct {
 	Offset int64 `json:"offset"`
-	// Index is the endpoint and name of the index. Before identifies the input, see fingerprint.
+	// Index is the endpoint and name of the index, ETag that of its definition. An index that is created again gets
+	// another one, as does one whose definition is changed. Before is the hash of the input up to Offset.
 	Index  string `json:"index"`
+	ETag   string `json:"etag,omitempty"`
 	Before string `json:"before"`
 }
 
-// check refuses a checkpoint of another index, or of a file that was changed before Offset.
-func (c checkpoint) check(input, index string) error {
+// check refuses a checkpoint of another index, of one that may have lost its documents, or of a file that was changed
+// before Offset.
+func (l *loader) check(ctx context.Context, c checkpoint) error {
 	if c.Offset == 0 {
 		return nil
 	}
-	if c.Index != index {
-		return fmt.Errorf("it is for the index %q, not for %q", c.Index, index)
+	if c.Index != l.index {
+		return fmt.Errorf("it is for the index %q, not for %q", c.Index, l.index)
 	}
-	before, err := fingerprint(input, c.Offset)
+	if c.ETag != l.etag && c.ETag != "" && l.etag != "" {
+		return fmt.Errorf("the index %q was changed or created again since; if it kept its documents remove \"etag\" from the checkpoint", l.index)
+	}
+	before, err := l.read.through(ctx, l.input, c.Offset)
 	if err != nil {
 		return err
 	}
 	if before != c.Before {
-		return fmt.Errorf("it does not belong to %s, which was replaced or changed before byte %d", input, c.Offset)
+		return fmt.Errorf("it does not belong to %s, which was replaced or changed before byte %d", l.input, c.Offset)
 	}
 	return nil
 }
@@ -253,22 +262,33 @@ func indexOf(indexer bufferedsender.Indexer) string {
 	return name
 }
 
-// fingerprint hashes the first 64 KiB of a file and the 64 KiB before byte at. Appending to the file keeps the hash;
-// replacing the file changes it.
-func fingerprint(path string, at int64) (string, error) {
+// prefix hashes a file from its beginning. Appending to the file keeps the hash; every other change changes it.
+type prefix struct {
+	hash hash.Hash
+	at   int64 // bytes hashed
+}
+
+// through returns the hash of the bytes before byte to, and reads only those that it has not read yet.
+func (p *prefix) through(ctx context.Context, path string, to int64) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	const enough = 64 << 10
-	h := sha256.New()
-	for _, from := range []int64{0, max(0, at-enough)} {
-		if _, err := io.Copy(h, io.NewSectionReader(f, from, min(enough, at))); err != nil {
+	if p.hash == nil {
+		p.hash = sha256.New()
+	}
+	const some = 16 << 20 // ctx is asked after so many bytes
+	for p.at < to && ctx.Err() == nil {
+		n, err := io.Copy(p.hash, io.NewSectionReader(f, p.at, min(some, to-p.at)))
+		if p.at += n; err != nil {
 			return "", err
 		}
+		if n == 0 { // the file is shorter, so the hash is that of another file
+			break
+		}
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+	return hex.EncodeToString(p.hash.Sum(nil)[:16]), ctx.Err()
 }
 
 // readCheckpoint returns the checkpoint in a file. Without a file it is the beginning of the input.
@@ -324,7 +344,10 @@ func writeSynced(path string, how int, content []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
+	err = f.Chmod(0o600) // an existing file keeps its mode otherwise
+	if err == nil {
+		_, err = f.Write(content)
+	}
 	return errors.Join(err, f.Sync(), f.Close())
 }
 

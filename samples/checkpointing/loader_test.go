@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -29,7 +30,7 @@ func TestCheckpointComesBackAsItWasWritten(t *testing.T) {
 	at, err := readCheckpoint(path)
 	require.NoError(t, err, "no file is the beginning")
 	require.Zero(t, at)
-	for _, want := range []checkpoint{{17, "https://a/b", "c"}, {Offset: 4000}} {
+	for _, want := range []checkpoint{{17, "https://a/b", "0x1", "c"}, {Offset: 4000}} {
 		require.NoError(t, writeCheckpoint(path, want))
 		at, err = readCheckpoint(path)
 		require.NoError(t, err)
@@ -244,6 +245,7 @@ func TestIndexThatIsThereStaysAsItIs(t *testing.T) {
 	input := filepath.Join(t.TempDir(), "in")
 	require.NoError(t, writeInput(input, 3))
 	stagetest.LeavesIndexAlone(t, func(flags ...string) {
+		require.NoError(t, os.RemoveAll(input+".checkpoint")) // a changed definition ends the second run otherwise
 		stagetest.Succeeds(t, program, append(flags, "-in", input))
 	})
 }
@@ -269,6 +271,12 @@ func TestACheckpointIsOfOneFileAndOneIndex(t *testing.T) {
 			replace(t, l.input, strings.Repeat("THIS IS LINE 1.\n", 20))
 			return nil
 		}, "replaced or changed"},
+		"a line in the middle was changed": {func(t *testing.T, l *loader, _ bufferedsender.Indexer) bufferedsender.Indexer {
+			old, err := os.ReadFile(l.input)
+			require.NoError(t, err)
+			replace(t, l.input, strings.Replace(string(old), "line 4500.", "LINE 4500.", 1))
+			return nil
+		}, "replaced or changed"},
 		"the file was cut off": {func(t *testing.T, l *loader, _ bufferedsender.Indexer) bufferedsender.Indexer {
 			replace(t, l.input, "This is line 1.\n")
 			return nil
@@ -281,7 +289,7 @@ func TestACheckpointIsOfOneFileAndOneIndex(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := searchtest.NewServer(nil)
-			l, err := load(t, srv, 9)
+			l, err := load(t, srv, 9000) // 170 kB
 			require.NoError(t, err)
 			indexer := c.change(t, l, open(t, searchtest.NewServer(&searchtest.Options{ServiceName: "other"})))
 			if indexer == nil {
@@ -297,4 +305,44 @@ func TestACheckpointIsOfOneFileAndOneIndex(t *testing.T) {
 			require.ErrorContains(t, err, "remove the checkpoint")
 		})
 	}
+}
+
+// The load command of a shell's history, after somebody deleted the index.
+func TestAnIndexThatWasCreatedAgainIsNotTakenForLoaded(t *testing.T) {
+	input := filepath.Join(t.TempDir(), "in")
+	require.NoError(t, writeInput(input, 9))
+	srv := searchtest.NewServer(nil)
+	require.NoError(t, srv.Listen("127.0.0.1:0"))
+	defer srv.Close()
+	run := func() stagetest.Outcome {
+		return stagetest.Run(t.Context(), t, program, "-in", input, "-endpoint", srv.URL(), "-api-key", searchtest.AdminKey, "-index", demoIndex)
+	}
+	require.Zero(t, run().Code)
+	require.Zero(t, run().Code, "nothing is left to do")
+	indexes, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), stage.Inside(srv))
+	require.NoError(t, err)
+	require.NoError(t, indexes.DeleteIndex(t.Context(), demoIndex, nil))
+	again := run()
+	require.Equal(t, stage.ExitProblem, again.Code, again.Out)
+	require.Contains(t, again.Err, "changed or created again")
+	require.Contains(t, again.Err, "remove the checkpoint")
+	require.NoError(t, os.Remove(input+".checkpoint"))
+	require.Zero(t, run().Code)
+	require.EqualValues(t, 9, srv.DocumentCount(demoIndex))
+}
+
+// Runs of older versions, and an umask of 022, left files that everybody can read.
+func TestAFileOfRefusedLinesIsForItsOwnerOnly(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	path := filepath.Join(t.TempDir(), "in.refused")
+	require.NoError(t, os.WriteFile(path, []byte("{}\n"), 0o644))
+	require.NoError(t, setAside(path, line{}))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, 2, bytes.Count(content, []byte("\n")), "the lines of that run stay")
 }

@@ -47,8 +47,12 @@ func program(p *stage.Program) func(context.Context) error {
 		if err != nil {
 			return err
 		}
+		index, err := service.Indexes.GetIndex(ctx, at.Index, nil)
+		if err != nil {
+			return err
+		}
 		l := &loader{
-			input: *in, checkpointFile: *in + ".checkpoint", refusedFile: *in + ".refused",
+			etag: index.ETag, input: *in, checkpointFile: *in + ".checkpoint", refusedFile: *in + ".refused",
 			saveEvery: *saveEvery, closeTimeout: 10 * time.Second,
 		}
 		return l.load(ctx, client, p.Out)
