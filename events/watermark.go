@@ -12,7 +12,8 @@ type Position interface {
 	~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64
 }
 
-// ErrPositionOrder means that Begin got a position that is not above the last one.
+// ErrPositionOrder means that Begin got a position that is not above the last one, or above one of which Forget has
+// taken back some actions and that must be begun again before.
 var ErrPositionOrder = errors.New("positions must be begun in increasing order")
 
 // LowWatermark computes a position, the mark, up to which everything is settled, from outcomes that come in any order
@@ -36,6 +37,8 @@ type LowWatermark[P Position] struct {
 	open     int // number of unsettled positions
 	last     P   // the last one begun
 	any      bool
+	owed     P    // Forget has taken back some of its actions; none above it is begun
+	owing    bool // owed is valid, until it is begun again
 	mark     P
 	marked   bool          // mark is valid
 	advanced chan struct{} // see Advanced; nil until its first call
@@ -48,13 +51,10 @@ type begunPosition[P Position] struct {
 	before P
 	first  bool // before is not valid
 	left   int  // calls of Settle still expected
-	// owed means that Forget has taken back some actions of this position. It is the last position, and stays unsettled
-	// until it is begun again.
-	owed bool
 }
 
-// Begin announces an action at pos. If pos is not above the last position begun, it changes nothing and returns an
-// error.
+// Begin announces an action at pos. If pos is not above the last position begun, or above one of which Forget has taken
+// back some actions, it changes nothing and returns ErrPositionOrder.
 func (w *LowWatermark[P]) Begin(pos P) error { return w.BeginN(pos, 1) }
 
 // BeginN is Begin for a position with n actions, such as a message with n documents: the n-th Settle settles the
@@ -66,9 +66,12 @@ func (w *LowWatermark[P]) BeginN(pos P, n int) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if last := w.lastBegun(); last != nil && last.owed {
-		last.owed = false // begun again, or passed over
-		if pos == last.at {
+	if w.owing && pos > w.owed {
+		return fmt.Errorf("%w: %v came before the actions of %v that Forget has taken back (begin those again first)", ErrPositionOrder, pos, w.owed)
+	}
+	if w.owing && pos == w.owed {
+		w.owing = false
+		if last := w.lastBegun(); last != nil && last.at == pos {
 			last.left += n
 			return nil
 		}
@@ -99,7 +102,7 @@ func (w *LowWatermark[P]) Settle(pos P) bool {
 		return true
 	}
 	w.open--
-	if w.begun[i].owed {
+	if w.owing && pos == w.owed {
 		w.cut(i)
 	}
 	for w.head < len(w.begun) && w.begun[w.head].left == 0 {
@@ -112,7 +115,8 @@ func (w *LowWatermark[P]) Settle(pos P) bool {
 
 // Forget takes back the Begin of refused actions at the position from, and of all actions at positions above it. It
 // returns the number of affected positions. They may be begun again, and must be before any position above them, or the
-// mark would pass them as a gap.
+// mark would pass them as a gap. If only some actions of from were refused, Begin of a position above it is an error
+// until then; BeginN(from, 0) gives those up.
 //
 // Use it for actions that the adding call refused after their Begin (the context ended while it waited for room, the
 // buffer was full): no event follows, so they would hold the mark forever. An AddError of the sender means that all
@@ -131,7 +135,7 @@ func (w *LowWatermark[P]) Forget(from P, refused int) int {
 		if i++; refused > 0 {
 			forgotten = 1
 			w.begun[i-1].left -= refused
-			w.begun[i-1].owed = true
+			w.owed, w.owing = from, true
 		}
 	}
 	for forgotten == 0 && i < len(w.begun) && w.begun[i].left == 0 {
@@ -146,7 +150,7 @@ func (w *LowWatermark[P]) Forget(from P, refused int) int {
 	if i < len(w.begun) {
 		w.cut(i)
 	}
-	if last := w.lastBegun(); last != nil && last.owed {
+	if last := w.lastBegun(); last != nil && w.owing && last.at == w.owed {
 		w.last, w.any = last.at, true
 	}
 	w.compact()

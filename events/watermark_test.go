@@ -18,16 +18,22 @@ import (
 type naiveMark struct {
 	begun []int64
 	left  map[int64]int
-	owes  bool // the last action had fewer settled than begun
+	owes  bool // some actions of owed were taken back
+	owed  int64
 	mark  int64
 	ok    bool
 }
 
 func (m *naiveMark) begin(pos int64, n int) bool {
-	owes := m.owes
-	if m.owes = false; owes && pos == m.begun[len(m.begun)-1] {
-		m.left[pos] += n
-		return true
+	if m.owes && pos > m.owed {
+		return false
+	}
+	if m.owes && pos == m.owed {
+		m.owes = false
+		if last := len(m.begun) - 1; last >= 0 && m.begun[last] == pos {
+			m.left[pos] += n
+			return true
+		}
 	}
 	if len(m.begun) > 0 && pos <= m.begun[len(m.begun)-1] {
 		return false
@@ -42,9 +48,9 @@ func (m *naiveMark) settle(pos int64) bool {
 		return false
 	}
 	m.left[pos]--
-	if last := len(m.begun) - 1; m.owes && pos == m.begun[last] && m.left[pos] == 0 {
+	if m.owes && pos == m.owed && m.left[pos] == 0 {
 		delete(m.left, pos)
-		m.begun, m.owes = m.begun[:last], false
+		m.begun = m.begun[:len(m.begun)-1]
 	}
 	return true
 }
@@ -54,7 +60,7 @@ func (m *naiveMark) forget(from int64, refused int) (forgotten int) {
 		return m.forget(from+1, math.MaxInt)
 	} else if n > 0 {
 		forgotten = m.forget(from, math.MaxInt)
-		m.begun, m.left[from], m.owes = append(m.begun, from), n, true
+		m.begun, m.left[from], m.owes, m.owed = append(m.begun, from), n, true, from
 		return forgotten
 	}
 	cut := len(m.begun)
@@ -67,7 +73,6 @@ func (m *naiveMark) forget(from int64, refused int) (forgotten int) {
 	for _, pos := range m.begun[cut:] {
 		delete(m.left, pos)
 	}
-	m.owes = m.owes && cut == len(m.begun)
 	m.begun = m.begun[:cut]
 	return forgotten
 }
@@ -107,11 +112,10 @@ func TestMarkIsTheEndOfTheSettledPrefix(t *testing.T) {
 					continue
 				}
 				pos := rapid.SampledFrom(model.begun).Draw(t, "again")
-				if model.owes && pos == model.begun[len(model.begun)-1] {
+				if model.owes && pos == model.owed {
 					continue
 				}
 				require.ErrorIs(t, w.Begin(pos), events.ErrPositionOrder)
-				model.owes = false
 			case op < 19:
 				if len(model.begun) == 0 {
 					continue
@@ -135,8 +139,8 @@ func TestMarkIsTheEndOfTheSettledPrefix(t *testing.T) {
 				}
 				refused := rapid.IntRange(0, 3).Draw(t, "refused")
 				require.Equal(t, model.forget(from, refused), w.Forget(from, refused))
-				if n := len(model.begun); n > 0 && model.owes && rapid.Bool().Draw(t, "begin it again") {
-					next = model.begun[n-1]
+				if n := len(model.begun); model.owes && rapid.Bool().Draw(t, "begin it again") {
+					next = model.owed
 				} else if n > 0 {
 					next = max(model.begun[n-1]+1, from)
 				} else {
@@ -201,6 +205,31 @@ func TestForgetOfAPositionThatActionsShareKeepsTheMarkBelowIt(t *testing.T) {
 		require.Zero(t, w.Outstanding())
 		require.NoError(t, w.BeginN(8, 2))
 	})
+}
+
+// Two of three documents of a message are refused, and the program goes on with the next message.
+func TestAPositionOfRefusedActionsIsNotPassedUnnoticed(t *testing.T) {
+	for name, settled := range map[string]bool{"the accepted one is on its way": false, "the accepted one has settled": true} {
+		t.Run(name, func(t *testing.T) {
+			var w events.LowWatermark[int64]
+			require.NoError(t, w.BeginN(7, 0))
+			require.NoError(t, w.BeginN(8, 3))
+			require.Equal(t, 1, w.Forget(8, 2))
+			if settled {
+				require.True(t, w.Settle(8))
+			}
+			for range 2 {
+				require.ErrorIs(t, w.Begin(9), events.ErrPositionOrder)
+			}
+			mark, _ := w.Mark()
+			require.EqualValues(t, 7, mark)
+			require.NoError(t, w.BeginN(8, 0), "the program gives them up")
+			require.Equal(t, !settled, w.Settle(8))
+			require.NoError(t, w.BeginN(9, 0))
+			mark, _ = w.Mark()
+			require.EqualValues(t, 9, mark)
+		})
+	}
 }
 
 func TestPositionsMayBeUnsigned(t *testing.T) {
