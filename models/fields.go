@@ -69,7 +69,8 @@ import (
 //	any number or bool with `json:",string"`     Edm.String
 //
 // A type= is required for types that may not fit (uint, uint64), types with their own JSON, any, and maps. A []byte
-// is written as base64, so it needs type=Edm.String. A type= that contradicts the JSON of the Go type is a problem.
+// is written as base64, so it needs type=Edm.String. A type= that contradicts the JSON of the Go type is a problem: a
+// float64 does not fit Edm.Int64.
 //
 // # Errors
 //

@@ -11,13 +11,16 @@ import (
 type jsonShape string
 
 const (
-	unknownShape jsonShape = "" // an interface, or a type with its own JSON
-	stringShape  jsonShape = "a string"
-	boolShape    jsonShape = "a boolean"
-	numberShape  jsonShape = "a number"
-	objectShape  jsonShape = "an object"
-	listShape    jsonShape = "a list"
-	noShape      jsonShape = "nothing" // encoding/json refuses the type
+	unknownShape  jsonShape = "" // an interface, or a type with its own JSON
+	stringShape   jsonShape = "a string"
+	boolShape     jsonShape = "a boolean"
+	numberShape   jsonShape = "a number" // any
+	wholeShape    jsonShape = "a whole number"
+	fractionShape jsonShape = "a number with a fraction"
+	objectShape   jsonShape = "an object"
+	pointShape    jsonShape = "an object with type and coordinates"
+	listShape     jsonShape = "a list"
+	noShape       jsonShape = "nothing" // encoding/json refuses the type
 )
 
 // shapeOf returns the JSON type of t, which is not a pointer.
@@ -26,7 +29,7 @@ func shapeOf(t reflect.Type) jsonShape {
 	case t == timeType:
 		return stringShape
 	case t == pointType:
-		return objectShape
+		return pointShape
 	case t == bitsType:
 		return listShape
 	case t == numberType:
@@ -52,12 +55,46 @@ func shapeOf(t reflect.Type) jsonShape {
 		return listShape
 	case reflect.Array:
 		return listShape
+	case reflect.Float32, reflect.Float64:
+		return fractionShape
 	default:
-		if kind >= reflect.Int && kind <= reflect.Float64 {
-			return numberShape
+		if kind >= reflect.Int && kind <= reflect.Uintptr {
+			return wholeShape
 		}
 	}
 	return noShape
+}
+
+// fits reports whether values of t, which are written as the first shape, may have the second one.
+func fits(t reflect.Type, written, want jsonShape) bool {
+	switch {
+	case written == unknownShape || written == want:
+		return true
+	case want == numberShape:
+		return written == wholeShape || written == fractionShape
+	case want == wholeShape:
+		return written == numberShape // a json.Number, which may be one
+	case want == pointShape:
+		return written == objectShape && mayBePoint(t)
+	}
+	return false
+}
+
+// mayBePoint reports whether the JSON of a struct or a map may be a GeoJSON point. A map of one type cannot, because
+// type is a string and coordinates are a list.
+func mayBePoint(t reflect.Type) bool {
+	if t.Kind() == reflect.Map {
+		return shapeOf(encode.Deref(t.Elem())) == unknownShape
+	}
+	found := 0
+	for _, f := range encode.FieldsOf(t) {
+		member := encode.Deref(f.Type)
+		switch shape := shapeOf(member); {
+		case f.Name == "type" && fits(member, shape, stringShape), f.Name == "coordinates" && fits(member, shape, listShape):
+			found++
+		}
+	}
+	return found == 2
 }
 
 // isBytes reports whether encoding/json encodes t as a base64 string.
@@ -72,10 +109,14 @@ func (t DataType) shape() jsonShape {
 		return stringShape
 	case DataTypeBoolean:
 		return boolShape
-	case DataTypeGeographyPoint, DataTypeComplex:
+	case DataTypeGeographyPoint:
+		return pointShape
+	case DataTypeComplex:
 		return objectShape
+	case DataTypeDouble, DataTypeSingle, DataTypeHalf:
+		return numberShape
 	}
-	return numberShape
+	return wholeShape
 }
 
 // checkGiven returns an error if f does not fit the type in its tag.
@@ -94,14 +135,14 @@ func checkGiven(given DataType, f encode.Field) error {
 	if isBytes(t) && list {
 		hint = ": []byte is written as base64, PackedBits as a list of numbers"
 	}
-	if written != unknownShape && written != want {
+	if !fits(t, written, want) {
 		return fmt.Errorf("type=%s takes %s, and %s is written as %s%s", given, want, t, written, hint)
 	}
 	if written != listShape || t == bitsType {
 		return nil
 	}
 	inside := encode.Deref(t.Elem())
-	if written = shapeOf(inside); written != unknownShape && written != element.shape() {
+	if written = shapeOf(inside); !fits(inside, written, element.shape()) {
 		return fmt.Errorf("type=%s takes a list whose elements are each %s, and those of %s are each %s", given, element.shape(), t, written)
 	}
 	return nil

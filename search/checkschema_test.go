@@ -155,8 +155,15 @@ func TestCheckComparesATypeWithTheIndex(t *testing.T) {
 		}](write, "")},
 		"a tag with the type": {do: check[struct {
 			key
-			Int float64 `json:"int" search:"type=Edm.Int32"`
+			Int    any `json:"int" search:"type=Edm.Int32"`
+			Double int `json:"double" search:"type=Edm.Double"`
 		}](both, "")},
+		"a tag with whole numbers for fractions": {do: check[struct {
+			key
+			Int   float64         `json:"int" search:"type=Edm.Int32"`
+			Longs []float64       `json:"longs" search:"type=Collection(Edm.Int64)"`
+			Point struct{ X int } `json:"point" search:"type=Edm.GeographyPoint"`
+		}](write, ""), problems: []string{"field type int", "field type longs", "field type point"}, text: "it is Edm.Double in "},
 		"a tag with another type than the JSON": {do: check[struct {
 			key
 			Long  string  `json:"long" search:"type=Edm.Int64"`
