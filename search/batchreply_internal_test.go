@@ -29,6 +29,23 @@ var seeds = []string{
 	`{"value":[{"key":"a","status":true,"errorMessage":null,"statusCode":200,"key":"b"}]}`, `{"value":[{"key":"a","status":true,"errorMessage":null,"statusCode":200.0}]}`,
 	`{"value":[{"key":"a","status":true,"errorMessage":null,"statusCode":20`, `{"value":[{"key":"é","status":true,"errorMessage":null,"statusCode":200}]}`,
 	`{"value":[{"errorMessage":nullx}]}`, `{"value":[{"status":truefalse}]}`, `{"@odata.context":1,"value":[]}`, `{"@odata.context":"","values":[]}`,
+	`{"value@odata.type":"#Collection(x)","value":[{"@odata.type":"#x","key@odata.type":"#String","key":"1","status":true,"statusCode@odata.type":"#Int32","statusCode":201}]}`,
+	`{"value":[{"key":"1","status":false,"status@odata.type":"#Boolean","errorMessage":"e","statusCode":404,"statusCode@odata.type":7}],"error@odata.type":"#x"}`,
+}
+
+// A service may write the types of members beside them, as with odata.metadata=full.
+func TestTypesBesideMembersAreReadOver(t *testing.T) {
+	for reply, want := range map[string]models.IndexingResult{
+		seeds[len(seeds)-2]: {Key: "1", Succeeded: true, StatusCode: 201},
+		seeds[len(seeds)-1]: {Key: "1", ErrorMessage: "e", StatusCode: 404},
+	} {
+		results, err := decodeResults([]byte(reply))
+		require.NoError(t, err)
+		require.Equal(t, []models.IndexingResult{want}, results)
+	}
+	var stats models.IndexStatistics
+	require.NoError(t, decodeInto(&stats, []byte(`{"documentCount@odata.type":"#Int64","documentCount":3,"storageSize":1,"storageSize@odata.type":"#Int64"}`), "documentCount"))
+	require.EqualValues(t, []int64{3, 1}, []int64{stats.DocumentCount, stats.StorageSize})
 }
 
 // decodeResults returns the same results as encoding/json, and an error where that fails.

@@ -398,6 +398,22 @@ func TestWhatTheServiceReturnsIsNoChange(t *testing.T) {
 	}
 }
 
+func TestTheDefaultsOfPermissionsAreNoChange(t *testing.T) {
+	plain, named, enabled := diffBase(), diffBase(), diffBase()
+	named.PermissionFilterOption = models.PermissionFilterDisabled
+	named.AdditionalProperties = map[string]json.RawMessage{"purviewEnabled": json.RawMessage(`false`)}
+	enabled.PermissionFilterOption = models.PermissionFilterEnabled
+	enabled.AdditionalProperties = map[string]json.RawMessage{"purviewEnabled": json.RawMessage(`true`)}
+	for _, pair := range [][2]models.SearchIndex{{plain, named}, {named, plain}} {
+		changes, err := search.DiffIndex(pair[0], pair[1])
+		require.NoError(t, err)
+		assert.Empty(t, changes)
+	}
+	changes, err := search.DiffIndex(plain, enabled)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"permissionFilterOption" + inPlace, "purviewEnabled" + inPlace}, pathsAndKinds(changes))
+}
+
 func TestDiffIndexKnowsWhatTheEmulatorDoesNot(t *testing.T) {
 	before := diffBase()
 	before.EncryptionKey = &models.EncryptionKey{KeyVaultURI: "https://v.vault.azure.net", KeyVaultKeyName: "k"}

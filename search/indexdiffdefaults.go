@@ -56,6 +56,7 @@ func prune(o jsonObject) {
 
 // completeDefinition adds the members that the service fills in.
 func completeDefinition(o jsonObject) {
+	fillDefaults(o, "Index")
 	for _, f := range entriesOf(o["fields"]) {
 		completeField(f, false)
 	}
@@ -175,6 +176,7 @@ func fillMissing(o, defaults jsonObject) {
 var serviceDefaults = func() map[string]jsonObject {
 	defaults := map[string]jsonObject{}
 	for typ, text := range map[string]string{
+		"Index":                        `{"permissionFilterOption": "disabled", "purviewEnabled": false}`,
 		"Similarity":                   `{"@odata.type": "#Microsoft.Azure.Search.BM25Similarity"}`,
 		"BM25Similarity":               `{"k1": 1.2, "b": 0.75}`,
 		"CorsOptions":                  `{"maxAgeInSeconds": 300}`,
