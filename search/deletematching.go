@@ -13,8 +13,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// mostMatching is the largest number of documents that a call of DeleteMatching deletes: one page of results, and one
-// batch.
+// mostMatching is the largest number of documents of one round of DeleteMatching: one page of results, and one batch.
+// Without DeleteMatchingOptions.Expect it is also that of a call.
 const mostMatching = 1000
 
 // The first and the longest pause before the index is searched again for documents whose deletion it may not show
@@ -24,14 +24,27 @@ const (
 	longestLookPause = 2 * time.Second
 )
 
-// DeleteMatching deletes up to 1000 documents that match the filter. It searches, deletes the results, and waits until
-// the index no longer shows them. It repeats until a search finds none, then returns the deleted keys. It needs no
-// sortable or filterable key, so it works where Scan and repair.DeleteWhere return ErrNotScannable.
+// lateAtMost is how long after a delete a count above DeleteMatchingOptions.Expect is taken for a late one.
+const lateAtMost = 30 * time.Second
+
+// DeleteMatchingOptions are the options of DeleteMatching. nil and the zero value are ready to use.
+type DeleteMatchingOptions struct {
+	// Expect is the exact number of documents that match, counted by an earlier search (SearchOptions.IncludeTotalCount) or
+	// taken from the error of DeleteMatching. It lifts the limit of 1000. If another number matches, but 0, nothing is
+	// deleted. Defaults to 0: up to 1000 documents are deleted.
+	Expect int64
+}
+
+// DeleteMatching deletes up to 1000 documents that match the filter, or exactly DeleteMatchingOptions.Expect. It
+// searches, deletes the results, up to 1000, and waits until the index no longer shows them. It repeats until a search
+// finds none, then returns the deleted keys. It needs no sortable or filterable key, so it works where Scan and
+// repair.DeleteWhere return ErrNotScannable. With such a key, repair.DeleteWhere is faster for many documents, limits
+// their share of the index and gives a receipt.
 //
 // keyField is the name of the key field; if it is "", the service is asked for it, as by DeleteDocumentsByKey.
-// Filter{} is refused, because it matches every document. If more than 1000 documents match, nothing is deleted: use
-// repair.DeleteWhere, which deletes any number, limits their share of the index and gives a receipt. If more
-// documents begin to match later, so that the total exceeds 1000, DeleteMatching ends with that error.
+// Filter{} is refused, because it matches every document. If more than 1000 documents match and there is no Expect,
+// nothing is deleted. If more documents begin to match later, so that the total exceeds 1000, or Expect, DeleteMatching
+// ends with an error, with Expect half a minute after its last delete.
 //
 // Documents that permission filters hide are included: on an index with permission filters the search is an elevated
 // read. If the client may not read elevated, or may not read the definition of the index, nothing is deleted and the
@@ -43,68 +56,110 @@ const (
 // ctx bounds the work and should have a deadline, because the index shows a delete only seconds after the service has
 // confirmed it. The returned keys are those of confirmed deletes, also when there is an error. The error is that of
 // ctx, of a search, or of a delete (*IndexingError).
-func DeleteMatching(ctx context.Context, c *Client, keyField string, filter Filter) (deleted []string, err error) {
-	call := c.call("DeleteMatching", writeDocuments)
-	if filter.IsZero() {
-		return nil, call.wrap(errors.New("nothing was sent: there is no filter, so every document would match"))
+func DeleteMatching(ctx context.Context, c *Client, keyField string, filter Filter, opts *DeleteMatchingOptions) (deleted []string, err error) {
+	d := matchingDelete{client: c, call: c.call("DeleteMatching", writeDocuments), keyField: keyField, filter: filter, gone: map[string]bool{}}
+	if opts != nil {
+		d.expect = opts.Expect
+	}
+	switch {
+	case filter.IsZero():
+		return nil, d.call.wrap(errors.New("nothing was sent: there is no filter, so every document would match"))
+	case d.expect < 0:
+		return nil, d.call.wrap(fmt.Errorf("nothing was sent: Expect is %d, use the number of documents that match", d.expect))
 	}
 	if _, err := (&SearchOptions{Filter: filter}).body("", c.conn.apiVersion); err != nil {
-		return nil, call.wrap(err)
+		return nil, d.call.wrap(err)
 	}
 	if keyField == "" {
-		if keyField, err = c.KeyFieldName(ctx); err != nil {
+		if d.keyField, err = c.KeyFieldName(ctx); err != nil {
 			return nil, err
 		}
 	}
-	v, err := c.view(wholeindex.Require(ctx), call)
-	if err != nil {
-		return nil, err
+	v, err := c.view(wholeindex.Require(ctx), d.call)
+	if err == nil {
+		err = d.run(ctx, v)
 	}
-	gone := map[string]bool{}
+	return d.deleted, err
+}
+
+// matchingDelete is a call of DeleteMatching.
+type matchingDelete struct {
+	client   *Client
+	call     call
+	keyField string
+	filter   Filter
+	expect   int64 // 0: at most mostMatching
+
+	deleted []string
+	gone    map[string]bool // the same
+	last    time.Time       // of the last delete
+}
+
+// run makes one pass after another until a search finds no document.
+func (d *matchingDelete) run(ctx context.Context, v *view) error {
 	for pause := firstLookPause; ; pause = min(pause+pause/2, longestLookPause) {
-		found, count, err := c.matching(ctx, v, keyField, filter)
+		found, count, err := d.client.matching(ctx, v, d.keyField, d.filter)
 		if err != nil {
-			return deleted, err
+			return err
 		}
 		if count == 0 && len(found) == 0 {
 			if v.Lasts() {
-				return deleted, nil
+				return nil
 			}
-			again, err := c.view(wholeindex.Require(ctx), call)
+			again, err := d.client.view(wholeindex.Require(ctx), d.call)
 			if err != nil || again.elevated == v.elevated {
-				return deleted, err
+				return err
 			}
 			v = again // permission filters were added since, and hide matching documents
 			continue
 		}
-		var fresh []string
-		for _, key := range found {
-			if !gone[key] {
-				fresh = append(fresh, key)
-			}
+		sent, err := d.pass(ctx, found, count)
+		if err != nil {
+			return err
 		}
-		shown := len(found) - len(fresh)
-		total := int64(len(deleted)) + count - int64(shown)
-		if err := wholeindex.Checked(ctx, total, found); err != nil {
-			return deleted, call.wrap(err)
-		}
-		if total > mostMatching {
-			return deleted, call.wrap(fmt.Errorf("%d documents match, the limit is %d; repair.DeleteWhere deletes any number, and gives a receipt", total, mostMatching))
-		}
-		if len(fresh) > 0 {
-			_, err := DeleteDocumentsByKey(ctx, c, keyField, fresh, nil)
-			for _, key := range confirmed(fresh, err) {
-				gone[key], deleted = true, append(deleted, key)
-			}
-			if err != nil {
-				return deleted, err
-			}
+		if sent {
 			pause = firstLookPause
 		}
 		if err := sleep.For(ctx, pause); err != nil {
-			return deleted, call.wrap(fmt.Errorf("%d of the %d documents that were deleted still match, written again or shown late: %w", len(found), len(deleted), err))
+			return d.call.wrap(fmt.Errorf("%d of the %d documents that were deleted still match, written again or shown late: %w", len(found), len(d.deleted), err))
 		}
 	}
+}
+
+// pass deletes those of the found documents that it has not deleted yet, unless the limit forbids it or the count of
+// all matches may be late. It reports whether it has sent a delete.
+func (d *matchingDelete) pass(ctx context.Context, found []string, count int64) (sent bool, err error) {
+	var fresh []string
+	for _, key := range found {
+		if !d.gone[key] {
+			fresh = append(fresh, key)
+		}
+	}
+	// The index may still count deleted documents. Those on the page are known, and none is elsewhere if all matches fit on
+	// it.
+	total := int64(len(d.deleted)) + count - int64(len(found)-len(fresh))
+	if d.expect > 0 && d.deleted != nil && total > d.expect && time.Since(d.last) < lateAtMost {
+		return false, nil
+	}
+	if err := wholeindex.Checked(ctx, total, found); err != nil {
+		return false, d.call.wrap(err)
+	}
+	switch {
+	case d.expect == 0 && total > mostMatching:
+		return false, d.call.wrap(fmt.Errorf("%d documents match, the limit is %d; set Expect to their number to delete them all", total, mostMatching))
+	case d.expect > 0 && d.deleted == nil && total != d.expect:
+		return false, d.call.wrap(fmt.Errorf("nothing was deleted: %d documents match, Expect is %d", total, d.expect))
+	case d.expect > 0 && total > d.expect:
+		return false, d.call.wrap(fmt.Errorf("more documents match since: %d with the %d that were deleted, Expect is %d", total, len(d.deleted), d.expect))
+	case len(fresh) == 0:
+		return false, nil
+	}
+	_, err = DeleteDocumentsByKey(ctx, d.client, d.keyField, fresh, nil)
+	for _, key := range confirmed(fresh, err) {
+		d.gone[key], d.deleted = true, append(d.deleted, key)
+	}
+	d.last = time.Now()
+	return true, err
 }
 
 // confirmed returns the keys that a call which ended with err has certainly indexed or deleted.

@@ -3,6 +3,9 @@ package search_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,7 +47,7 @@ func TestDeleteMatchingNeedsNoSortableKey(t *testing.T) {
 					require.ErrorContains(t, err, "to delete by a filter use DeleteMatching")
 				}
 				began := time.Now()
-				deleted, err := search.DeleteMatching(t.Context(), client, "", search.Eq("source", "it's.pdf"))
+				deleted, err := search.DeleteMatching(t.Context(), client, "", search.Eq("source", "it's.pdf"), nil)
 				require.NoError(t, err)
 				assert.Len(t, deleted, 1000)
 				assert.GreaterOrEqual(t, time.Since(began), lag)
@@ -69,11 +72,11 @@ func TestDeleteMatchingDeletesWhatBeginsToMatch(t *testing.T) {
 		_, client := chunks(t, &searchtest.Options{VisibilityLag: time.Second}, 2, "a.pdf")
 		time.Sleep(time.Second)
 		time.AfterFunc(500*time.Millisecond, func() { put(t, client, models.Document{"id": "late", "source": "a.pdf"}) })
-		deleted, err := search.DeleteMatching(t.Context(), client, "id", search.Eq("source", "a.pdf"))
+		deleted, err := search.DeleteMatching(t.Context(), client, "id", search.Eq("source", "a.pdf"), nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"00000", "00001"}, deleted, "the late document becomes visible only after the index shows that the others are gone, so this call misses it")
 		time.Sleep(time.Second)
-		deleted, err = search.DeleteMatching(t.Context(), client, "id", search.Eq("source", "a.pdf"))
+		deleted, err = search.DeleteMatching(t.Context(), client, "id", search.Eq("source", "a.pdf"), nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"late"}, deleted)
 	})
@@ -85,7 +88,7 @@ func TestDeleteMatchingDeletesWhatBeginsToMatch(t *testing.T) {
 		time.AfterFunc(time.Second, func() { put(t, client, models.Document{"id": "00001", "source": "a.pdf"}) })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		deleted, err := search.DeleteMatching(ctx, client, "id", search.Eq("source", "a.pdf"))
+		deleted, err := search.DeleteMatching(ctx, client, "id", search.Eq("source", "a.pdf"), nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "1 of the 4 documents that were deleted still match, written again or shown late")
 		assert.Equal(t, []string{"00000", "00001", "soon", "late"}, deleted, "a rewritten document is not deleted again")
@@ -100,7 +103,7 @@ func TestDeleteMatchingEndsWithItsCheck(t *testing.T) {
 		counted = n
 		assert.Len(t, keys, 5)
 		return wrong
-	}), client, "id", search.Eq("source", "a.pdf"))
+	}), client, "id", search.Eq("source", "a.pdf"), nil)
 	require.ErrorIs(t, err, wrong)
 	assert.EqualValues(t, 5, counted)
 	assert.Empty(t, deleted)
@@ -110,23 +113,78 @@ func TestDeleteMatchingEndsWithItsCheck(t *testing.T) {
 func TestDeleteMatchingRefusesTooMany(t *testing.T) {
 	srv, client := chunks(t, nil, 1001, "a.pdf")
 	before := len(srv.Requests())
-	deleted, err := search.DeleteMatching(t.Context(), client, "id", search.Eq("source", "a.pdf"))
-	require.ErrorContains(t, err, "1001 documents match, the limit is 1000; repair.DeleteWhere deletes any number")
+	deleted, err := search.DeleteMatching(t.Context(), client, "id", search.Eq("source", "a.pdf"), nil)
+	require.ErrorContains(t, err, "1001 documents match, the limit is 1000; set Expect to their number")
 	assert.Empty(t, deleted)
-	_, err = search.DeleteMatching(t.Context(), client, "id", search.Filter{})
+	_, err = search.DeleteMatching(t.Context(), client, "id", search.Filter{}, nil)
 	require.ErrorContains(t, err, "there is no filter, so every document would match")
-	_, err = search.DeleteMatching(t.Context(), client, "id", search.Eq("a b", 1))
+	_, err = search.DeleteMatching(t.Context(), client, "id", search.Eq("a b", 1), nil)
 	require.ErrorAs(t, err, new(*search.InvalidFilterError))
-	deleted, err = search.DeleteMatching(t.Context(), client, "id", search.In[string]("source"))
+	deleted, err = search.DeleteMatching(t.Context(), client, "id", search.In[string]("source"), nil)
 	require.NoError(t, err)
 	assert.Empty(t, deleted)
 	assert.Len(t, srv.Requests(), before+5, "three definitions, two searches")
 }
 
+// The chunks of one file of a chat over a user's documents. No other call can delete them.
+func TestDeleteMatchingDeletesAnExpectedNumber(t *testing.T) {
+	for name, lag := range map[string]time.Duration{"shown at once": 0, "shown late": 5 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, client := chunks(t, &searchtest.Options{VisibilityLag: lag}, 2500, "a.pdf")
+				time.Sleep(lag)
+				for _, wrong := range []int64{-1, 1, 2499, 2501} {
+					deleted, err := search.DeleteMatching(t.Context(), client, "id", search.Eq("source", "a.pdf"), &search.DeleteMatchingOptions{Expect: wrong})
+					require.ErrorContains(t, err, fmt.Sprintf("Expect is %d", wrong))
+					require.ErrorContains(t, err, "nothing was")
+					require.Empty(t, deleted)
+				}
+				before, began := len(srv.Requests()), time.Now()
+				deleted, err := search.DeleteMatching(t.Context(), client, "id", search.Eq("source", "a.pdf"), &search.DeleteMatchingOptions{Expect: 2500})
+				require.NoError(t, err)
+				assert.Len(t, deleted, 2500)
+				assert.Equal(t, []string{"other"}, srv.DocumentKeys("chunks"))
+				assert.LessOrEqual(t, time.Since(began), 3*(lag+2*time.Second))
+				var rounds []int
+				for _, r := range srv.Requests()[before:] {
+					if r.Operation == searchtest.OpIndexDocuments {
+						rounds = append(rounds, r.Actions)
+					}
+				}
+				assert.Equal(t, []int{1000, 1000, 500}, rounds, "no document is deleted twice")
+				deleted, err = search.DeleteMatching(t.Context(), client, "id", search.Eq("source", "a.pdf"), &search.DeleteMatchingOptions{Expect: 2500})
+				require.NoError(t, err, "once more")
+				assert.Empty(t, deleted)
+			})
+		})
+	}
+}
+
+func TestDeleteMatchingDeletesNoMoreThanExpected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := chunks(t, nil, 1500, "a.pdf")
+		first := true
+		srv.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			resp, err := next(r)
+			if strings.HasSuffix(r.URL.Path, "search.index") && first {
+				first = false
+				put(t, client, models.Document{"id": "new", "source": "a.pdf"})
+			}
+			return resp, err
+		})
+		began := time.Now()
+		deleted, err := search.DeleteMatching(t.Context(), client, "id", search.Eq("source", "a.pdf"), &search.DeleteMatchingOptions{Expect: 1500})
+		require.ErrorContains(t, err, "more documents match since: 1501 with the 1000 that were deleted, Expect is 1500")
+		assert.Len(t, deleted, 1000)
+		assert.Len(t, srv.DocumentKeys("chunks"), 502)
+		assert.LessOrEqual(t, time.Since(began), time.Minute)
+	})
+}
+
 func TestDeleteMatchingReturnsWhatWasDeletedBesideAnError(t *testing.T) {
 	srv, client := chunks(t, nil, 3, "a.pdf")
 	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Documents: []searchtest.DocumentFault{{Keys: []string{"00001"}, Status: 409}}}}})
-	deleted, err := search.DeleteMatching(t.Context(), client, "id", search.Eq("source", "a.pdf"))
+	deleted, err := search.DeleteMatching(t.Context(), client, "id", search.Eq("source", "a.pdf"), nil)
 	var failed *search.IndexingError
 	require.True(t, errors.As(err, &failed), "%v", err)
 	assert.Equal(t, []string{"00000", "00002"}, deleted)

@@ -301,7 +301,7 @@ func TestPagesThatAreNotElevatedEndTheScan(t *testing.T) {
 	for name, read := range map[string]func(context.Context, *search.Client) (int, error){
 		"Scan": wholeReads["Scan"], "Rows.Lookup": wholeReads["Rows.Lookup"], "Rows.Scan": wholeReads["Rows.Scan"],
 		"DeleteMatching": func(ctx context.Context, c *search.Client) (int, error) {
-			deleted, err := search.DeleteMatching(ctx, c, "id", search.Eq("owner", "a"))
+			deleted, err := search.DeleteMatching(ctx, c, "id", search.Eq("owner", "a"), nil)
 			return len(deleted), err
 		},
 	} {
@@ -344,10 +344,10 @@ func TestPagesThatAreNotElevatedEndTheScan(t *testing.T) {
 func TestDeleteMatchingLeavesNothingBehindPermissions(t *testing.T) {
 	srv := secured(t, 2)
 	ctx := t.Context()
-	_, err := search.DeleteMatching(ctx, byKey(t, srv, searchtest.AdminKey, nil), "id", search.Eq("owner", "a"))
+	_, err := search.DeleteMatching(ctx, byKey(t, srv, searchtest.AdminKey, nil), "id", search.Eq("owner", "a"), nil)
 	require.ErrorIs(t, err, search.ErrPartialView)
 	assert.Len(t, srv.DocumentKeys("everything"), 5, "nothing was deleted")
-	deleted, err := search.DeleteMatching(ctx, byToken(t, srv, nil), "id", search.Eq("owner", "a"))
+	deleted, err := search.DeleteMatching(ctx, byToken(t, srv, nil), "id", search.Eq("owner", "a"), nil)
 	require.NoError(t, err)
 	assert.Len(t, deleted, 5)
 	assert.Empty(t, srv.DocumentKeys("everything"))

@@ -15,7 +15,7 @@ func ExampleDeleteMatching() {
 	defer srv.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	deleted, err := search.DeleteMatching(ctx, client, "hotelId", search.Eq("category", "Budget"))
+	deleted, err := search.DeleteMatching(ctx, client, "hotelId", search.Eq("category", "Budget"), nil)
 	if err != nil {
 		log.Panic(err)
 	}

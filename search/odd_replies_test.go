@@ -196,7 +196,7 @@ func TestDeleteMatchingNamesOnlyConfirmedKeys(t *testing.T) {
 	opts.AssumeWholeView = true
 	client, err := search.NewClientWithKey(testEndpoint, "hotels", azcore.NewKeyCredential(testKey), opts)
 	require.NoError(t, err)
-	deleted, err := search.DeleteMatching(t.Context(), client, "id", search.Eq("id", "x"))
+	deleted, err := search.DeleteMatching(t.Context(), client, "id", search.Eq("id", "x"), nil)
 	var e *search.IndexingError
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, []string{"2"}, deleted)
@@ -216,7 +216,7 @@ func TestDeleteMatchingNeedsACountInEveryReply(t *testing.T) {
 			w := &wire{answer: func(n int, _ *http.Request) (*http.Response, error) {
 				return response(http.StatusOK, bodies[min(n, len(bodies)-1)]), nil
 			}}
-			_, err := search.DeleteMatching(t.Context(), newClient(t, w), "id", search.Eq("id", "x"))
+			_, err := search.DeleteMatching(t.Context(), newClient(t, w), "id", search.Eq("id", "x"), nil)
 			require.ErrorIs(t, err, models.ErrMalformedReply, name)
 			require.ErrorContains(t, err, "it has no count", name)
 		})

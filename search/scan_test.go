@@ -364,7 +364,7 @@ func TestPageThatLacksResultsEndsAScan(t *testing.T) {
 			return second(rows.Lookup(t.Context(), []string{"a"}))
 		},
 		"DeleteMatching": func(c *search.Client) error {
-			return second(search.DeleteMatching(t.Context(), c, "hotelId", search.Eq("hotelId", "a")))
+			return second(search.DeleteMatching(t.Context(), c, "hotelId", search.Eq("hotelId", "a"), nil))
 		},
 	}
 	for name, read := range reads {

@@ -309,7 +309,7 @@ func TestPermissionFiltersThatComeMeanwhileLeaveNoFalseReceipt(t *testing.T) {
 			return err
 		},
 		"DeleteMatching": func(ctx context.Context, _ *permissionRig, client *search.Client) error {
-			_, err := search.DeleteMatching(ctx, client, "id", search.Eq("owner", "c"))
+			_, err := search.DeleteMatching(ctx, client, "id", search.Eq("owner", "c"), nil)
 			return err
 		},
 	} {

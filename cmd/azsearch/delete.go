@@ -28,8 +28,8 @@ func newDeleteCommand(stdout, stderr io.Writer) *cli.Command {
 		ArgsUsage: "INDEX",
 		Description: `Without -yes nothing is deleted: the command counts the matching documents and prints some keys.
 The receipt has the number of deleted documents, the time of a last query that found no match,
-and the digest of the keys. If the key field is not filterable and sortable, at most 1000
-documents are deleted.
+and the digest of the keys. If the key field is not filterable and sortable, it has all keys
+instead of the digest, and 1000 documents are deleted at a time.
 
    azsearch delete hotels -filter "country eq 'XX'"
    azsearch delete hotels -filter "country eq 'XX'" -yes
@@ -85,8 +85,11 @@ type deletion struct {
 	limited bool // the key field is not filterable and sortable: search.DeleteMatching deletes
 }
 
-// errMoreMatch stops search.DeleteMatching before it deletes more than were counted.
-var errMoreMatch = errors.New("more documents match than were counted, so no more were deleted; run it again")
+// These end a deletion whose matches are not those that were counted.
+var (
+	errMoreMatch = errors.New("more documents match than were counted, so no more were deleted; run it again")
+	errChanged   = errors.New("the number of matching documents changed since the count, so nothing was deleted; run it again")
+)
 
 // count returns a receipt with the number of matching documents and some of their keys. It deletes nothing.
 func (d *deletion) count(ctx context.Context) (repair.Receipt, error) {
@@ -106,7 +109,7 @@ func (d *deletion) count(ctx context.Context) (repair.Receipt, error) {
 	_, err = search.DeleteMatching(keyrange.Before(ctx, func(n int64, keys []string) error {
 		receipt.Matched, receipt.Keys = n, keys[:min(len(keys), 100)]
 		return counted
-	}), d.client, "", d.filter)
+	}), d.client, "", d.filter, nil)
 	if errors.Is(err, counted) {
 		err = nil
 	}
@@ -119,17 +122,22 @@ func (d *deletion) total(ctx context.Context) (int64, error) { return keyrange.C
 func (d *deletion) delete(ctx context.Context, n int64) (r repair.Receipt, err error) {
 	if d.limited {
 		r = repair.Receipt{Began: time.Now(), Matched: n}
+		first := true
 		r.Keys, err = search.DeleteMatching(keyrange.Before(ctx, func(now int64, _ []string) error {
+			changed := first && now != n
+			if first = false; changed {
+				return errChanged
+			}
 			if now > n {
 				return fmt.Errorf("%w: counted %d, then %s", errMoreMatch, n, amount.Of(now, "document"))
 			}
 			return nil
-		}), d.client, "", d.filter)
+		}), d.client, "", d.filter, &search.DeleteMatchingOptions{Expect: n})
 		if r.Deleted, r.Ended = int64(len(r.Keys)), time.Now(); err == nil {
 			r.NoneLeftAt = r.Ended
 		}
 		r.Unsent = max(0, n-r.Deleted)
-		if errors.Is(err, errMoreMatch) {
+		if errors.Is(err, errMoreMatch) || errors.Is(err, errChanged) {
 			return r, failed(err)
 		}
 		return r, answered(err)
@@ -154,7 +162,7 @@ func (d *deletion) delete(ctx context.Context, n int64) (r repair.Receipt, err e
 	var action *bufferedsender.ActionError
 	switch {
 	case errors.As(err, &others):
-		err = failed(errors.New("the number of matching documents changed since the count, so nothing was deleted; run it again"))
+		err = failed(errChanged)
 	case errors.As(err, &action), errors.Is(err, repair.ErrMatchesLeft):
 		err = failed(err)
 	default:

@@ -123,6 +123,21 @@ func TestDeleteSession(t *testing.T) {
 	}
 }
 
+func TestDeleteOfAKeyThatCannotBeScannedHasNoLimit(t *testing.T) {
+	testkit.Long(t)
+	_, s := withRooms(t, strings.Replace(roomFields, `"filterable":true,"sortable":true`, `"sortable":false`, 1), nil)
+	var many strings.Builder
+	for i := range 1001 {
+		fmt.Fprintf(&many, "{\"id\":\"many-%d\",\"stars\":7}\n", i)
+	}
+	s.write("many.jsonl", many.String())
+	require.Zero(t, s.run("load", "-index", "rooms", "-quiet", "many.jsonl").code)
+	got := s.run("delete", "rooms", "-filter", "stars eq 7", "-yes", "-expect", "1001")
+	assert.Zero(t, got.code, got.stderr)
+	assert.Regexp(t, `^deleted 1,001 documents of 1,001 that matched: many-`, got.stdout)
+	assert.Contains(t, s.run("delete", "rooms", "-filter", "stars eq 7").stdout, "no document of 3 matches")
+}
+
 func TestReplaySession(t *testing.T) {
 	e, s := withRooms(t, roomFields, nil)
 	dir := filepath.Join(s.dir, "dead")

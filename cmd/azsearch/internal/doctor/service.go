@@ -280,7 +280,7 @@ func definition(f *Findings, client *search.Client, index *models.SearchIndex) {
 	}
 	const again = "the key field of an existing index cannot be changed: use azsearch copy -create to copy to a new index"
 	if x.Unscannable != "" {
-		f.Warn("key field", again, "%s: backup and verify read at most %s documents, delete deletes at most 1000, repair refuses the index", x.Unscannable, humanize.Comma(keyrange.Paged))
+		f.Warn("key field", again, "%s: backup and verify read at most %s documents, delete deletes 1000 at a time, repair refuses the index", x.Unscannable, humanize.Comma(keyrange.Paged))
 	} else {
 		f.Ok("key field", "%q is filterable and sortable, so every document can be reached", x.Key())
 	}
