@@ -148,6 +148,9 @@ func (r *Rows) key(ctx context.Context) (_ string, _ *view, err error) {
 		}
 		r.view = s.view
 	}
+	if s.view.index != nil {
+		wholeindex.Saw(ctx, s.view.index.ETag)
+	}
 	if r.keyField == "" {
 		name, err := s.scannableKey(ctx)
 		if err != nil {

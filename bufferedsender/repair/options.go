@@ -61,8 +61,9 @@ type Options struct {
 	Splits   []string
 	parallel int // ranges that a process compares at once: 0 for four; tests lower it
 	// Store, a FileStore or an SQLStore, keeps the rejected documents, and the progress of each range, so that an
-	// interrupted pass resumes. It also locks each range for one process. Defaults to none: each pass starts over, and
-	// retries rejected documents.
+	// interrupted pass resumes. It also locks each range for one process. The progress of another table, database, file or
+	// index is refused; a pass starts over if its file was replaced, or the definition of its index, or the index itself.
+	// Defaults to none: each pass starts over, and retries rejected documents.
 	Store Store
 	// Name distinguishes comparisons that share a Store. If the Index has a method String, its result is appended. Defaults
 	// to "repair".

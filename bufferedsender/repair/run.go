@@ -49,6 +49,7 @@ func (r *Repairer) run(ctx context.Context, since time.Time) (Report, error) {
 		}
 		return total, err
 	}
+	p.identify(ctx, r.Source, r.Index)
 	everything, err := p.hinted(ctx, &total)
 	if err != nil {
 		return end(err)

@@ -2,6 +2,7 @@ package repair
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,6 +18,8 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
+	"github.com/go-azsearch/azsearch/internal/wholeindex"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -113,7 +116,8 @@ func (s *state) fresh() {
 	*s = state{Format: 1, Of: s.Of, Rejected: s.Rejected}
 }
 
-// load reads the state of a range. The state of another source or index is refused, because keys would be left out.
+// load reads the state of a range. The state of another source or index is refused, because keys would be left out. If
+// the same name stands for another file or index since, or for one with another definition, the pass starts over.
 func load(ctx context.Context, store Store, name string, of sides) (*state, error) {
 	s := &state{Format: 1}
 	text, err := store.Load(ctx, name)
@@ -131,7 +135,11 @@ func load(ctx context.Context, store Store, name string, of sides) (*state, erro
 	if err := s.Of.check(of); err != nil {
 		return nil, err
 	}
-	s.Of = of
+	if s.Of.replaced(of) {
+		s.fresh()
+		s.Rejected = nil
+	}
+	s.Of = s.Of.updated(of)
 	if s.Rejected == nil {
 		s.Rejected = make(map[string]rejection)
 	}
@@ -142,6 +150,11 @@ func load(ctx context.Context, store Store, name string, of sides) (*state, erro
 type sides struct {
 	Source string `json:"source,omitempty"`
 	Index  string `json:"index,omitempty"`
+	// Database is that of the table. File is the state of the file, and ETag the version of the definition of the index.
+	// They are "" if unknown.
+	Database string `json:"database,omitempty"`
+	File     string `json:"file,omitempty"`
+	ETag     string `json:"etag,omitempty"`
 }
 
 func sidesOf(source Source, index Index) sides {
@@ -164,13 +177,44 @@ func sidesOf(source Source, index Index) sides {
 		}
 		return text
 	}
-	return sides{name(source), name(index)}
+	of := sides{Source: name(source), Index: name(index)}
+	if x, is := source.(*JSONL); is {
+		of.File = fmt.Sprintf("%d bytes of %s", x.info.Size(), x.info.ModTime().UTC().Format(time.RFC3339Nano))
+	}
+	return of
+}
+
+// identify asks for the database and the definition, which a state has.
+func (p *pass) identify(ctx context.Context, source Source, index Index) {
+	if p.Store == (memory{}) {
+		return
+	}
+	if x, is := source.(*SQLSource); is && x.check() == nil {
+		p.of.Database = sqlkit.Place(ctx, x.DB)
+	}
+	if _, is := index.(models.IndexNamer); is { // without keys a search.Rows reads only its definition
+		_, _ = p.index.Lookup(wholeindex.Seeing(ctx, &p.of.ETag), nil) // the scan has the same error
+	}
+}
+
+// differ reports whether two identities are known and different.
+func differ(a, b string) bool { return a != "" && b != "" && a != b }
+
+// replaced reports whether a file or an index may have other content under the same name.
+func (s sides) replaced(now sides) bool { return differ(s.File, now.File) || differ(s.ETag, now.ETag) }
+
+// updated returns now, with what only s knows.
+func (s sides) updated(now sides) sides {
+	return sides{
+		Source: cmp.Or(now.Source, s.Source), Index: cmp.Or(now.Index, s.Index),
+		Database: cmp.Or(now.Database, s.Database), File: cmp.Or(now.File, s.File), ETag: cmp.Or(now.ETag, s.ETag),
+	}
 }
 
 // check refuses the state of another source or index.
 func (s sides) check(now sides) error {
-	for _, side := range [][2]string{{s.Source, now.Source}, {s.Index, now.Index}} {
-		if side[0] != "" && side[1] != "" && side[0] != side[1] {
+	for _, side := range [][2]string{{s.Source, now.Source}, {s.Index, now.Index}, {s.Database, now.Database}} {
+		if differ(side[0], side[1]) {
 			return fmt.Errorf("the saved state is of %s, and this comparison of %s; set another Name or Store, or delete the state to start over", side[0], side[1])
 		}
 	}

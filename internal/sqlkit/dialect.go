@@ -14,6 +14,9 @@ type Dialect struct {
 	Name string
 	// Version is the query for the server's version text.
 	Version string
+	// Database is the query for a text that differs for different databases. The database has to answer it only if the
+	// user may ask.
+	Database string
 	// Now is an expression for milliseconds since 1970, by the clock of the database.
 	Now string
 	// Dollar: arguments are written $1, $2; otherwise ?1, ?2.
@@ -97,6 +100,17 @@ func (d *Dialect) Recognize(ctx context.Context, db Queryer) error {
 		return fmt.Errorf("%w: got %s, but the server is %q; use PostgreSQL or SQLite", ErrDialect, d.Name, says)
 	}
 	return nil
+}
+
+// Place identifies the database of any dialect that db reads, "" if that is unknown.
+func Place(ctx context.Context, db Reader) string {
+	for _, d := range All {
+		var says string
+		if err := One(ctx, db, &says, d.Database); err == nil && says != "" {
+			return d.Name + " " + says
+		}
+	}
+	return ""
 }
 
 // NotThere returns those of names that are not tables, indexes or sequences. It takes no lock on them.

@@ -9,9 +9,11 @@ import (
 var PostgreSQL = Dialect{
 	Name:    "postgresql",
 	Version: `SELECT version()`,
-	Now:     `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
-	Dollar:  true,
-	Begin:   `BEGIN ISOLATION LEVEL READ COMMITTED`,
+	// The system identifier is that of a cluster and its replicas, whatever their addresses.
+	Database: `SELECT current_database() || ' ' || system_identifier FROM pg_control_system()`,
+	Now:      `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
+	Dollar:   true,
+	Begin:    `BEGIN ISOLATION LEVEL READ COMMITTED`,
 	// Two migrating processes wait for each other, and no writer waits behind them, so this wait may be longer than
 	// that for a table.
 	Alone: `DO $$ DECLARE patience text := current_setting('lock_timeout'); BEGIN

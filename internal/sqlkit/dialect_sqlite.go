@@ -7,9 +7,10 @@ import (
 
 // SQLite is version 3.38 or newer.
 var SQLite = Dialect{
-	Name:    "sqlite",
-	Version: `SELECT 'SQLite ' || sqlite_version()`,
-	Now:     `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`,
+	Name:     "sqlite",
+	Version:  `SELECT 'SQLite ' || sqlite_version()`,
+	Database: `SELECT file FROM pragma_database_list WHERE name = 'main'`, // "" in memory
+	Now:      `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`,
 	// The transaction writes from the beginning: one that begins with a read fails at its first write, however long the
 	// busy time-out is.
 	Begin: `BEGIN IMMEDIATE`,

@@ -74,11 +74,19 @@ func TestADialectDoesWhatTheStoresNeed(t *testing.T) {
 				require.ErrorIs(t, other.Recognize(ctx, db), ErrDialect)
 			}
 		}
+		place := Place(ctx, db)
+		require.Contains(t, place, d.Name+" ")
+		require.Equal(t, place, Place(ctx, open()))
+		_, elsewhere := databases[d.Name](t)
+		other, err := sql.Open(map[string]string{"postgresql": "pgx", "sqlite": "sqlite"}[d.Name], elsewhere)
+		require.NoError(t, err)
+		defer other.Close()
+		require.NotEqual(t, place, Place(ctx, other), "another database")
 		var now int64
 		require.NoError(t, One(ctx, db, &now, d.Text(`SELECT {now}`, "")))
 		assert.WithinDuration(t, time.Now(), time.UnixMilli(now), time.Minute, "the clock of this machine")
 
-		_, err := db.ExecContext(ctx, `CREATE TABLE things (id BIGINT PRIMARY KEY, name TEXT, n BIGINT)`)
+		_, err = db.ExecContext(ctx, `CREATE TABLE things (id BIGINT PRIMARY KEY, name TEXT, n BIGINT)`)
 		require.NoError(t, err)
 		missing, err := d.NotThere(ctx, db, "things", "others", "THINGS")
 		require.NoError(t, err)

@@ -20,8 +20,13 @@ type Queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
+// Reader runs queries.
+type Reader interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // One reads a single value.
-func One(ctx context.Context, db Queryer, into any, query string, args ...any) error {
+func One(ctx context.Context, db Reader, into any, query string, args ...any) error {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
