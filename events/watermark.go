@@ -12,8 +12,8 @@ type Position interface {
 	~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64
 }
 
-// ErrPositionOrder means that Begin got a position that is not above the last one, or above one of which Forget has
-// taken back some actions and that must be begun again before.
+// ErrPositionOrder means that Begin got a position that is not above the last one, or is above one that must be begun
+// again first, because Forget has taken back some of its actions.
 var ErrPositionOrder = errors.New("positions must be begun in increasing order")
 
 // LowWatermark computes a position, the mark, up to which everything is settled, from outcomes that come in any order
@@ -53,8 +53,8 @@ type begunPosition[P Position] struct {
 	left   int  // calls of Settle still expected
 }
 
-// Begin announces an action at pos. If pos is not above the last position begun, or above one of which Forget has taken
-// back some actions, it changes nothing and returns ErrPositionOrder.
+// Begin announces an action at pos. If pos is not above the last position begun, or is above one that Forget has taken
+// back in part, it changes nothing and returns ErrPositionOrder.
 func (w *LowWatermark[P]) Begin(pos P) error { return w.BeginN(pos, 1) }
 
 // BeginN is Begin for a position with n actions, such as a message with n documents: the n-th Settle settles the

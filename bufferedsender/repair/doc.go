@@ -14,8 +14,8 @@
 //	fmt.Println(report.Missing, report.Surplus, report.Different, report.Keys)
 //
 // Without DryRun it repairs: [Repairer.Run] makes one pass, [Repairer.Watch] one pass per interval, [Repairer.RunKeys]
-// checks given keys only. [DeleteWhere] deletes the documents that match a filter; search.DeleteMatching does so without
-// a receipt and without a sortable key field. search.WaitVisible waits until the index shows a write.
+// checks given keys only. [DeleteWhere] deletes the documents that match a filter; search.DeleteMatching does so
+// without a receipt and without a sortable key field. search.WaitVisible waits until the index shows a write.
 //
 // # What is promised
 //
