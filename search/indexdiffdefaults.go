@@ -54,9 +54,14 @@ func prune(o jsonObject) {
 	}
 }
 
-// completeDefinition adds the members that the service fills in.
+// completeDefinition adds the members that the service fills in, or takes their defaults away.
 func completeDefinition(o jsonObject) {
-	fillDefaults(o, "Index")
+	// These are taken away and not filled in: what an api-version does not show must differ from nothing.
+	for name, value := range serviceDefaults["Index"] {
+		if sameJSON(o[name], value) {
+			delete(o, name)
+		}
+	}
 	for _, f := range entriesOf(o["fields"]) {
 		completeField(f, false)
 	}
