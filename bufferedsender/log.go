@@ -76,6 +76,13 @@ func (o *observer) logLasting(ctx context.Context, level slog.Level, message str
 	}
 }
 
+// unanswered logs that a request has no answer yet. It runs on the goroutine of a timer.
+func (o *observer) unanswered() {
+	o.guardElsewhere(inLogger, func() {
+		o.logLasting(o.ctx, slog.LevelWarn, "azsearch: service has not answered", slog.Duration("for", unheard))
+	})
+}
+
 // log writes a line for a request, at warning level if the request failed or some of it will be sent again.
 func (o *observer) log(e *events.Batch, r *reply) {
 	level, message := slog.LevelDebug, "azsearch: request completed"

@@ -338,6 +338,7 @@ func newSender(indexer Indexer, options settings, documents documents, keyName s
 		s.suspect.Store(why)
 		s.held.send()
 	}
+	sending.unanswered = s.observer.unanswered
 	if s.feed != nil {
 		sending.mark, sending.under = s.feed.mark, &s.feed.tally.requests
 	}

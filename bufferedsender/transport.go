@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -31,6 +32,11 @@ type transport struct {
 	mark func(batch *batch) bool
 	// under tracks requests for a queue; nil without one.
 	under *underWay
+
+	// unanswered is called when a request has had no answer for as long as unheard, unless the one before had one: an
+	// address may be wrong.
+	unanswered func()
+	answered   atomic.Bool
 }
 
 type result = publisher.Result[models.IndexingResult]
@@ -65,7 +71,7 @@ func (t *transport) Send(ctx context.Context, batch *batch) reply {
 	ctx, watch := watchLeases(ctx, batch, b)
 	defer watch.end() // also after a panic
 	ctx, span := t.startSpan(ctx, batch)
-	answer, err := t.index(ctx, batch)
+	answer, err := t.indexWatched(ctx, batch)
 	timedOut := err != nil && !errors.Is(ctx.Err(), context.Canceled) && isTimeout(err)
 	var r reply
 	if cut := watch.end(); cut && err != nil {
@@ -102,6 +108,16 @@ func (t *transport) startSpan(ctx context.Context, batch *batch) (spanned contex
 func (t *transport) endSpan(span trace.Span, r *reply) {
 	defer t.contain("TracerProvider")
 	endBatch(span, r.Status, r.RequestID, r.Err)
+}
+
+// indexWatched is index with a call of unanswered.
+func (t *transport) indexWatched(ctx context.Context, batch *batch) (answer models.IndexDocumentsResult, err error) {
+	if !t.answered.Load() {
+		defer time.AfterFunc(unheard, t.unanswered).Stop()
+	}
+	answer, err = t.index(ctx, batch)
+	t.answered.Store(statusOf(answer, err) != 0)
+	return answer, err
 }
 
 // index sends the request. The actions are not read after it returns.

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -123,4 +124,23 @@ func TestTheLogNamesTheTypeThatAValueDoesNotHave(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An address that does not answer: no request has failed yet.
+func TestAServiceThatDoesNotAnswerIsLoggedAfterTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		opts := sendertest.WithBreaker(t)
+		opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		r := sendertest.New(t, opts)
+		r.Respond(sendertest.First(1, sendertest.Hang))
+		r.Upload(sendertest.Hotels("k", 3)...)
+		time.Sleep(9 * time.Second)
+		synctest.Wait()
+		assert.NotContains(t, log.String(), "has not answered")
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		assert.Contains(t, log.String(), "service has not answered")
+		require.NoError(t, r.Flush())
+	})
 }
