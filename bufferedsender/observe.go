@@ -59,12 +59,8 @@ type letterCounts struct{ taken, refused atomic.Int64 }
 
 func newObserver(o *settings, d documents, t *telemetry) *observer {
 	h := d.handled()
-	var versions *applied
-	if o.versioned && o.DeadLetters != nil {
-		versions = &applied{versions: make(map[string]int64)}
-	}
 	return &observer{
-		applied:      versions,
+		applied:      newApplied(o),
 		handlers:     o.Handlers,
 		documents:    d,
 		handled:      h,
@@ -247,12 +243,14 @@ func (o *observer) ending(all []settlement) (written bool) {
 	if o.deadLetters == nil {
 		return false
 	}
+	o.applied.tell(o, all)
 	var letters []deadletter.Letter
 	for i := range all {
 		// For folded actions, keep only the action that was sent: sending it again has the effect of all of them.
 		if all[i].Outcome != publisher.Completed && all[i].Outcome != publisher.Returned && all[i].Carrier != nil && !all[i].Withdrawn {
-			letters = append(letters, o.letter(&all[i]))
-			o.applied.failed(all[i].Item.Key, all[i].Carrier.Value.version)
+			l := o.letter(&all[i])
+			letters = append(letters, l)
+			o.applied.failed(&l)
 		}
 	}
 	if len(letters) == 0 {
@@ -261,6 +259,7 @@ func (o *observer) ending(all []settlement) (written bool) {
 	err := errors.New("DeadLetters did not return")
 	defer func() { o.wrote(len(letters), err) }() // also if it ends the goroutine
 	o.guard(inDeadLetters, func() { err = o.deadLetters.Write(o.ctx, letters) })
+	o.applied.tell(o, nil)
 	return err == nil
 }
 

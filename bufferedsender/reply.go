@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/harmless"
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
@@ -346,31 +348,77 @@ func checkResult(r *models.IndexingResult) error {
 }
 
 // applied holds the highest applied version of each key that has a dead letter. A dead letter that is sent again must
-// not overwrite a newer version. It has one entry for each such key, and is nil without Folding.Version.
+// not overwrite a newer version. It has one entry for each such key, and is nil without Folding.Version. A File gets all
+// applied versions, because it also has the dead letters of other senders and earlier processes.
 type applied struct {
 	mu       sync.Mutex
 	versions map[string]int64 // guarded by mu; 0 until something is applied
+
+	file *deadletter.File    // nil: DeadLetters is something else
+	told []deadletter.Letter // to tell file; owned by the publisher goroutine
+}
+
+func newApplied(o *settings) *applied {
+	if !o.versioned || o.DeadLetters == nil {
+		return nil
+	}
+	a := &applied{versions: make(map[string]int64)}
+	a.file, _ = o.DeadLetters.(*deadletter.File)
+	return a
 }
 
 // failed registers the key of a dead letter that has a version.
-func (a *applied) failed(key string, version int64) {
-	if a == nil || version == 0 {
+func (a *applied) failed(l *deadletter.Letter) {
+	if a == nil || l.Version == 0 {
 		return
 	}
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.versions[key] = max(a.versions[key], 0)
+	newest := a.versions[l.Key]
+	a.versions[l.Key] = newest
+	a.mu.Unlock()
+	if a.file != nil && newest > l.Version { // it was applied before
+		a.told = append(a.told, deadletter.Letter{Endpoint: l.Endpoint, Index: l.Index, Key: l.Key, Version: newest})
+	}
+}
+
+// has reports whether an action with a version was applied.
+func (a *applied) has(s *settlement) bool {
+	return a != nil && s.Outcome == publisher.Completed && !s.Superseded && s.Item.Value.version != 0 && (s.Result == nil || !s.Result.Ignored)
 }
 
 // settled records the version of an applied action.
 func (a *applied) settled(s *settlement) {
-	if a == nil || s.Outcome != publisher.Completed || s.Superseded || s.Item.Value.version == 0 {
+	if !a.has(s) {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if newest, watched := a.versions[s.Item.Key]; watched {
 		a.versions[s.Item.Key] = max(newest, s.Item.Value.version)
+	}
+}
+
+// tell tells the File what was applied, before that is reported, and what it was to be told.
+func (a *applied) tell(o *observer, all []settlement) {
+	if a == nil || a.file == nil {
+		return
+	}
+	for i := range all {
+		if s := &all[i]; a.has(s) {
+			a.told = append(a.told, deadletter.Letter{Endpoint: o.endpoint, Index: o.index, Key: s.Item.Key, Version: s.Item.Value.version})
+		}
+	}
+	if len(a.told) == 0 {
+		return
+	}
+	var err error
+	o.guard(inDeadLetters, func() { err = a.file.Write(o.ctx, a.told) })
+	clear(a.told)
+	a.told = a.told[:0]
+	if err != nil {
+		o.guard(inLogger, func() {
+			o.logLasting(o.ctx, slog.LevelError, "azsearch: outdated dead letters not recorded", slog.Any("error", err))
+		})
 	}
 }
 

@@ -24,7 +24,7 @@ const (
 
 // lineOf returns the line of dead letter n, whose version is also n.
 func lineOf(n int) string {
-	encoded, err := encodeLetter(letterOf(fmt.Sprintf("k%d", n), n))
+	encoded, err := encodeLetter(letterOf(fmt.Sprintf("k%d", n), n), 0)
 	if err != nil {
 		panic(err)
 	}

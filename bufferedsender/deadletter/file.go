@@ -24,8 +24,11 @@ type File struct {
 	journals map[string]int   // number of entries appended by this File, by stem; 0: earlier entries may not be durable
 	written  int64            // number of dead letters
 	missing  int64            // number of those that Open has missed
+	unmarked map[string]entry // marks of versions that are not durable, by stem
 	walk     *walk            // the one under way
 	closed   bool
+
+	versions versions
 }
 
 var _ Sink = (*File)(nil)
@@ -161,7 +164,7 @@ func (f *File) Close() error {
 		return nil
 	}
 	f.closed = true
-	err := f.seal()
+	err := errors.Join(f.seal(), f.mark(nil))
 	going := f.walk
 	f.mu.Unlock()
 	if going != nil {

@@ -19,7 +19,26 @@ type entry struct {
 	Done []int64 `json:"done,omitempty"`
 	// Again are dead letters that were refused again.
 	Again []refusal `json:"again,omitempty"`
+	// Newer are dead letters of which the index has a newer version.
+	Newer []newer `json:"newer,omitempty"`
 }
+
+// newer is the version of the index that makes dead letter N outdated.
+type newer struct {
+	N       int64 `json:"n"`
+	Version int64 `json:"version"`
+}
+
+// after returns the two entries as one.
+func (e entry) after(before entry) entry {
+	return entry{
+		Done:  append(before.Done, e.Done...),
+		Again: append(before.Again, e.Again...),
+		Newer: append(before.Newer, e.Newer...),
+	}
+}
+
+func (e entry) empty() bool { return len(e.Done)+len(e.Again)+len(e.Newer) == 0 }
 
 // refusal is a newer reason of dead letter N. It has totals, so that applying an entry twice has no effect.
 type refusal struct {
@@ -57,11 +76,12 @@ func (v *refusal) apply(l Letter) Letter {
 type journal struct {
 	done  map[int64]struct{}
 	again map[int64]refusal
+	newer map[int64]int64 // versions
 }
 
 func (j *journal) add(e entry) {
 	if j.done == nil {
-		j.done, j.again = make(map[int64]struct{}), make(map[int64]refusal)
+		j.done, j.again, j.newer = make(map[int64]struct{}), make(map[int64]refusal), make(map[int64]int64)
 	}
 	for _, n := range e.Done {
 		j.done[n] = struct{}{}
@@ -69,15 +89,22 @@ func (j *journal) add(e entry) {
 	for _, v := range e.Again {
 		j.again[v.N] = v
 	}
+	for _, v := range e.Newer {
+		j.newer[v.N] = max(j.newer[v.N], v.Version)
+	}
 }
 
 // entry returns the journal as one entry.
 func (j *journal) entry() entry {
-	return entry{Done: slices.Sorted(maps.Keys(j.done)), Again: slices.Collect(maps.Values(j.again))}
+	e := entry{Done: slices.Sorted(maps.Keys(j.done)), Again: slices.Collect(maps.Values(j.again))}
+	for n, version := range j.newer {
+		e.Newer = append(e.Newer, newer{n, version})
+	}
+	return e
 }
 
 // empty reports whether there are no outcomes.
-func (j *journal) empty() bool { return len(j.done)+len(j.again) == 0 }
+func (j *journal) empty() bool { return len(j.done)+len(j.again)+len(j.newer) == 0 }
 
 // now returns the current state of r. there is false if r is done.
 func (j *journal) now(r record) (current record, there bool) {
@@ -87,6 +114,7 @@ func (j *journal) now(r record) (current record, there bool) {
 	if v, ok := j.again[r.N]; ok {
 		r.Letter = v.apply(r.Letter)
 	}
+	r.Newer = max(r.Newer, j.newer[r.N])
 	return r, true
 }
 

@@ -13,6 +13,8 @@ type record struct {
 	// N identifies the dead letter within its file. It begins at 1 and does not change when the file is rewritten.
 	N int64 `json:"n"`
 	stamp
+	// Newer is the version of the index if that is newer, so that the dead letter is outdated; 0 if that is not known.
+	Newer int64 `json:"newer,omitempty"`
 	Letter
 }
 
@@ -37,15 +39,19 @@ func parseRecord(raw []byte) (record, error) {
 	return r, nil
 }
 
-// encodeLetter returns the JSON of a dead letter, with a line feed and without a number: see appendRecord.
-func encodeLetter(l Letter) ([]byte, error) {
+// encodeLetter returns the JSON of a dead letter, with a line feed and without a number: see appendRecord. newer is that
+// of the record.
+func encodeLetter(l Letter, newer int64) ([]byte, error) {
 	if !l.Action.Valid() {
 		return nil, fmt.Errorf("there is no action %q", l.Action)
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(l); err != nil {
+	if err := enc.Encode(struct {
+		Newer int64 `json:"newer,omitempty"`
+		Letter
+	}{newer, l}); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil

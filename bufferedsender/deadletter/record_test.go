@@ -33,7 +33,7 @@ func TestADocumentSurvivesALetterByteForByte(t *testing.T) {
 			rt.Fatal(err)
 		}
 		sent := bytes.TrimSpace(document.Bytes())
-		encoded, err := encodeLetter(Letter{Action: models.ActionTypeUpload, Document: sent})
+		encoded, err := encodeLetter(Letter{Action: models.ActionTypeUpload, Document: sent}, 0)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -134,7 +134,7 @@ func Replay(ctx context.Context, f *File, index string, to Sender, opts *ReplayO
 	defer p.end()
 	r := &replay{
 		walk: p, options: options, index: index, to: to, info: info,
-		seed: maphash.MakeSeed(), held: make(map[uint64]struct{}), newest: make(map[string]int64),
+		seed: maphash.MakeSeed(), held: make(map[uint64]struct{}),
 	}
 	var errs []error
 	for _, stem := range p.stems {
@@ -168,8 +168,6 @@ type replay struct {
 
 	seed maphash.Seed
 	held map[uint64]struct{} // hashes of the keys of dead letters that stay
-	// newest has the version of the newest delivered dead letter of a key, if it has a version.
-	newest map[string]int64
 
 	owed []string // keys of delivered dead letters of a file; used if their outcome is not recorded
 
@@ -231,6 +229,10 @@ func (r *replay) take(w *window, rec record) bool {
 		r.skip(rec.Letter, ErrNotSelected)
 		return false
 	}
+	if r.outdated(w.stem, &rec) {
+		w.outdated = append(w.outdated, rec.N)
+		return false
+	}
 	document, err := r.options.Document(r.walk.ctx, rec.Letter)
 	if err != nil {
 		r.skip(rec.Letter, err)
@@ -271,12 +273,15 @@ func (r *replay) isHeld(key string) bool {
 }
 
 // outdated reports whether the index has a newer version.
-func (r *replay) outdated(l Letter) bool {
-	newest := r.newest[l.Key]
-	if r.info.Applied != nil {
-		newest = max(newest, r.info.Applied(l.Key))
+func (r *replay) outdated(stem string, rec *record) bool {
+	if rec.Version == 0 {
+		return false
 	}
-	return l.Version != 0 && l.Version < newest
+	newest := max(rec.Newer, r.walk.f.versions.newest(document{rec.Index, rec.Key}, stem, rec.N))
+	if r.info.Applied != nil {
+		newest = max(newest, r.info.Applied(rec.Key))
+	}
+	return rec.Version < newest
 }
 
 func (r *replay) hash(key string) uint64 { return maphash.String(r.seed, key) }

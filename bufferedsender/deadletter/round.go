@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/disk"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -15,6 +16,8 @@ type window struct {
 	journal *journal
 	letters []letter // oldest first
 	bytes   int64
+	// outdated are the numbers of those that the index has in a newer version.
+	outdated []int64
 }
 
 // `letter` is a dead letter to send.
@@ -46,24 +49,24 @@ func (w *window) round() []letter {
 
 // send empties the window, round by round. An error ends the Replay.
 func (r *replay) send(w *window) error {
-	for len(w.letters) > 0 {
+	for len(w.letters)+len(w.outdated) > 0 {
 		var round []letter
-		var outdated entry
 		for _, l := range w.round() {
 			if r.isHeld(l.Key) { // held since it was put into the window
 				r.skip(l.Letter, ErrHeld)
 				continue
 			}
-			if r.outdated(l.Letter) {
-				outdated.Done = append(outdated.Done, l.place.n)
+			if r.outdated(w.stem, &record{N: l.place.n, Letter: l.Letter}) { // since it was put into the window
+				w.outdated = append(w.outdated, l.place.n)
 				continue
 			}
 			round = append(round, l)
 		}
-		if err := r.walk.record(w.stem, w.journal, outdated); err != nil {
+		if err := r.walk.record(w.stem, w.journal, entry{Done: w.outdated}); err != nil {
 			return err
 		}
-		r.report.Outdated += len(outdated.Done)
+		r.report.Outdated += len(w.outdated)
+		w.outdated = nil
 		for len(round) > 0 {
 			n, err := r.call(w, round)
 			if err != nil {
@@ -94,7 +97,8 @@ func (r *replay) call(w *window, round []letter) (n int, err error) {
 	ended, takenBack := r.walk.err(), errors.Is(sendErr, models.ErrWithdrawn)
 
 	var e entry
-	var failed []int // positions in round
+	var failed []int     // positions in round
+	var applied []Letter // with a version
 	for i, result := range results {
 		l := &round[i]
 		r.report.Sent++
@@ -103,7 +107,7 @@ func (r *replay) call(w *window, round []letter) (n int, err error) {
 			e.Done = append(e.Done, l.place.n)
 			r.report.Delivered++
 			if l.Version != 0 {
-				r.newest[l.Key] = l.Version
+				applied = append(applied, Letter{Endpoint: r.info.Endpoint, Index: r.index, Key: l.Key, Version: l.Version})
 			}
 		case (ended != nil || takenBack) && result.StatusCode == 0 && !r.walk.recorded(l.place):
 			// Under way, or not sent. If it fails later, Write gets it.
@@ -113,6 +117,12 @@ func (r *replay) call(w *window, round []letter) (n int, err error) {
 			if !r.walk.recorded(l.place) {
 				e.Again = append(e.Again, refusalOf(l.place.n, l.place.letter, r.reason(result)))
 			}
+		}
+	}
+	// First the older ones of their keys, or a crash in between leaves those to be sent.
+	if len(applied) > 0 {
+		if err := r.walk.f.applied(applied); err != nil && !disk.Full(err) { // settle tries again
+			return 0, err
 		}
 	}
 	if err := r.walk.record(w.stem, w.journal, e); err != nil {

@@ -65,7 +65,7 @@ func (p *walk) journal(stem string) (journal, error) {
 	if err == nil && !j.empty() && p.f.journals[stem] == 0 {
 		err = p.f.record(stem, entry{}) // this repeats the existing entries
 		if disk.Full(err) {
-			p.owed[stem], p.unsure, err = j.entry(), stem, nil
+			p.owed[stem], p.unsure, err = p.owed[stem].after(j.entry()), stem, nil
 		}
 	}
 	return j, err
@@ -74,7 +74,7 @@ func (p *walk) journal(stem string) (journal, error) {
 // record makes an entry durable and adds it to j. If the disk is full the walk owes the entry, and may still rewrite or
 // remove the file.
 func (p *walk) record(stem string, j *journal, e entry) error {
-	if len(e.Done)+len(e.Again) == 0 {
+	if e.empty() {
 		return nil
 	}
 	p.f.mu.Lock()
@@ -85,9 +85,8 @@ func (p *walk) record(stem string, j *journal, e entry) error {
 
 // pay records an entry and the owed ones of its file. The caller has the lock.
 func (p *walk) pay(stem string, e entry) error {
-	before := p.owed[stem]
-	e.Done, e.Again = append(before.Done, e.Done...), append(before.Again, e.Again...)
-	if len(e.Done)+len(e.Again) == 0 {
+	e = e.after(p.owed[stem])
+	if e.empty() {
 		delete(p.owed, stem)
 		return nil
 	}
@@ -117,7 +116,9 @@ func (p *walk) settle() error {
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	p.f.mu.Lock()
+	defer p.f.mu.Unlock()
+	return errors.Join(append(errs, p.f.mark(nil))...)
 }
 
 // rewrite removes the done dead letters from a file, and then its journal. If it fails or a crash interrupts it, the
@@ -173,6 +174,7 @@ func (p *walk) rewrite(stem string) error {
 		return err
 	}
 	delete(p.owed, stem)
+	p.f.versions.prune(stem, &j)
 	if size > 0 && p.f.journals[stem] != entries {
 		return nil // Write has appended meanwhile; leave it to the next walk
 	}
@@ -242,10 +244,11 @@ func (l *line) rest(stem string, j *journal) ([]byte, error) {
 	if err != nil || !there {
 		return nil, err
 	}
-	if _, changed := j.again[r.N]; !changed {
+	_, changed := j.again[r.N]
+	if _, outdated := j.newer[r.N]; !changed && !outdated {
 		return append(l.raw, '\n'), nil
 	}
-	encoded, err := encodeLetter(r.Letter)
+	encoded, err := encodeLetter(r.Letter, r.Newer)
 	if err != nil {
 		return nil, err
 	}
@@ -258,6 +261,7 @@ func (p *walk) forget(stem string) {
 	defer p.f.mu.Unlock()
 	p.f.total -= p.f.sizes[stem]
 	delete(p.f.sizes, stem)
+	p.f.versions.prune(stem, nil)
 }
 
 // recorded reports whether Write has recorded a newer reason for a replayed dead letter.

@@ -21,10 +21,16 @@ import (
 //
 // A dead letter of an action that Replay has sent does not become a second one: it updates the reason of the first,
 // which keeps its place and its document.
+//
+// A letter without an Action is none: it says that Version of the document is applied. Dead letters of Key with an older
+// version are outdated then, and no Replay sends them. All letters of the call must be such. A sender with Folding.Version writes this itself, before it
+// reports the action as completed, if the File is its DeadLetters.
 func (f *File) Write(_ context.Context, letters []Letter) error {
+	if onlyVersions(letters) {
+		return f.applied(letters)
+	}
 	// Encode before taking the lock, because encoding takes time.
-	var news []Letter
-	var again []Letter
+	var news, again []Letter
 	for _, l := range letters {
 		into := &news
 		if p, ok := l.Tag.(*place); ok && p.file == f && p.isOf(&l) {
@@ -36,9 +42,10 @@ func (f *File) Write(_ context.Context, letters []Letter) error {
 		*into = append(*into, l)
 	}
 	encoded := make([][]byte, 0, len(news))
+	writable := news[:0]
 	var errs []error
 	for _, l := range news {
-		e, err := encodeLetter(l)
+		e, err := encodeLetter(l, 0)
 		if err == nil && len(e)+numberBytes > maxLine {
 			err = fmt.Errorf("a dead letter of %d bytes does not fit into a line of %d", len(e), maxLine)
 		}
@@ -46,7 +53,7 @@ func (f *File) Write(_ context.Context, letters []Letter) error {
 			errs = append(errs, err)
 			continue
 		}
-		encoded = append(encoded, e)
+		encoded, writable = append(encoded, e), append(writable, l)
 	}
 
 	f.mu.Lock()
@@ -55,7 +62,7 @@ func (f *File) Write(_ context.Context, letters []Letter) error {
 		return ErrClosed
 	}
 	f.again(again)
-	kept, err := f.write(encoded)
+	kept, err := f.write(encoded, writable)
 	if err != nil {
 		errs = append(errs, err)
 	}
@@ -65,14 +72,28 @@ func (f *File) Write(_ context.Context, letters []Letter) error {
 	return fmt.Errorf("%d of %d dead letters are not kept: %w", len(news)-kept, len(letters), errors.Join(errs...))
 }
 
+// onlyVersions reports whether letters are versions that are applied; see Write.
+func onlyVersions(letters []Letter) bool {
+	for i := range letters {
+		if letters[i].Action != "" || letters[i].Version == 0 {
+			return false
+		}
+	}
+	return len(letters) > 0
+}
+
 // write appends encoded dead letters and returns how many are kept. The caller has the lock.
-func (f *File) write(encoded [][]byte) (kept int, err error) {
+func (f *File) write(encoded [][]byte, letters []Letter) (kept int, err error) {
 	now := time.Now()
 	for len(encoded) > 0 {
 		lines, n, err := f.lines(encoded)
 		if n > 0 {
 			if err := f.append(lines, n, now); err != nil {
 				return kept, err
+			}
+			first := f.current.letters - int64(n) + 1
+			if marks := f.versions.written(f.current.stem, first, letters[kept:kept+n]); len(marks) > 0 {
+				_ = f.mark(marks) // tried again; until then only this File knows
 			}
 			kept += n
 			encoded = encoded[n:]
@@ -193,8 +214,7 @@ func (f *File) record(stem string, e entry) error {
 		if err != nil {
 			return err
 		}
-		before := j.entry()
-		e.Done, e.Again = append(before.Done, e.Done...), append(before.Again, e.Again...)
+		e = e.after(j.entry())
 	}
 	err := appendEntry(f.dir, stem, e)
 	if err == nil && entries == 0 {
