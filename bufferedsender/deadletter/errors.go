@@ -62,6 +62,7 @@ func (e *DamagedError) Error() string {
 func (e *DamagedError) Unwrap() error { return e.Err }
 
 var (
-	errNoResult = errors.New("the sender returned neither a result nor an error")
-	errGivenUp  = fmt.Errorf("%d dead letters in a row were not accepted", refusedInARow)
+	errNoResult  = errors.New("the sender returned neither a result nor an error")
+	errWithdrawn = fmt.Errorf("%d more dead letters were refused, each alone", refusedInARow)
+	errGivenUp   = fmt.Errorf("%d dead letters in a row were not accepted", refusedInARow)
 )

@@ -21,6 +21,14 @@ type entry struct {
 	Again []refusal `json:"again,omitempty"`
 	// Newer are dead letters of which the index has a newer version.
 	Newer []newer `json:"newer,omitempty"`
+	// Stop are the dead letters behind which a Replay ended early; the next one of the index begins there.
+	Stop []stop `json:"stop,omitempty"`
+}
+
+// stop is the last dead letter that a Replay of an index has tried; 0 if later ones were tried too.
+type stop struct {
+	N     int64  `json:"n"`
+	Index string `json:"index"`
 }
 
 // newer is the version of the index that makes dead letter N outdated.
@@ -35,10 +43,11 @@ func (e entry) after(before entry) entry {
 		Done:  append(before.Done, e.Done...),
 		Again: append(before.Again, e.Again...),
 		Newer: append(before.Newer, e.Newer...),
+		Stop:  append(before.Stop, e.Stop...),
 	}
 }
 
-func (e entry) empty() bool { return len(e.Done)+len(e.Again)+len(e.Newer) == 0 }
+func (e entry) empty() bool { return len(e.Done)+len(e.Again)+len(e.Newer)+len(e.Stop) == 0 }
 
 // refusal is a newer reason of dead letter N. It has totals, so that applying an entry twice has no effect.
 type refusal struct {
@@ -76,12 +85,14 @@ func (v *refusal) apply(l Letter) Letter {
 type journal struct {
 	done  map[int64]struct{}
 	again map[int64]refusal
-	newer map[int64]int64 // versions
+	newer map[int64]int64  // versions
+	stop  map[string]int64 // by index
 }
 
 func (j *journal) add(e entry) {
 	if j.done == nil {
 		j.done, j.again, j.newer = make(map[int64]struct{}), make(map[int64]refusal), make(map[int64]int64)
+		j.stop = make(map[string]int64)
 	}
 	for _, n := range e.Done {
 		j.done[n] = struct{}{}
@@ -92,6 +103,9 @@ func (j *journal) add(e entry) {
 	for _, v := range e.Newer {
 		j.newer[v.N] = max(j.newer[v.N], v.Version)
 	}
+	for _, s := range e.Stop {
+		j.stop[s.Index] = s.N
+	}
 }
 
 // entry returns the journal as one entry.
@@ -100,10 +114,13 @@ func (j *journal) entry() entry {
 	for n, version := range j.newer {
 		e.Newer = append(e.Newer, newer{n, version})
 	}
+	for index, n := range j.stop {
+		e.Stop = append(e.Stop, stop{n, index})
+	}
 	return e
 }
 
-// empty reports whether there are no outcomes.
+// empty reports whether there are no outcomes; a stop is none.
 func (j *journal) empty() bool { return len(j.done)+len(j.again)+len(j.newer) == 0 }
 
 // now returns the current state of r. there is false if r is done.

@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -217,6 +218,7 @@ func (m *model) replay(rt *rapid.T) {
 			accepted, err = rapid.IntRange(0, len(actions)-1).Draw(rt, "accepts"), errSomeFailed
 		}
 		ends := rapid.IntRange(0, 9).Draw(rt, "ctx ends") == 0
+		withdraws := rapid.IntRange(0, 1).Draw(rt, "withdraws") == 0
 		for _, a := range actions[:accepted] {
 			it := m.item(versionIn(a.Document))
 			m.land(rt, it.key)
@@ -224,6 +226,9 @@ func (m *model) replay(rt *rapid.T) {
 			case outcome == 0 && ends:
 				m.flights = append(m.flights, flight{it, a.Tag})
 				results = append(results, models.IndexingResult{Key: it.key})
+			case outcome == 0 && withdraws:
+				results = append(results, models.IndexingResult{Key: it.key})
+				err = models.ErrWithdrawn
 			case outcome == 1:
 				reason := m.newReason()
 				refused = append(refused, it)
@@ -236,7 +241,7 @@ func (m *model) replay(rt *rapid.T) {
 					}
 				}
 				results = append(results, models.IndexingResult{Key: it.key, StatusCode: 422, ErrorMessage: reason})
-				err = errSomeFailed
+				err = cmp.Or(err, errSomeFailed)
 			default:
 				m.apply(it)
 				it.is = maybe // until Replay has returned
@@ -253,7 +258,9 @@ func (m *model) replay(rt *rapid.T) {
 	var report Report
 	var err error
 	certain := m.failing(rt, func() {
-		report, err = Replay(ctx, m.f, testIndex, to, &ReplayOptions{maxActions: rapid.IntRange(1, 5).Draw(rt, "MaxActions")})
+		report, err = Replay(ctx, m.f, testIndex, to, &ReplayOptions{
+			maxActions: rapid.IntRange(1, 5).Draw(rt, "MaxActions"), maxAlone: rapid.IntRange(1, 3).Draw(rt, "maxAlone"),
+		})
 	})
 	for _, it := range delivered {
 		if it.is = gone; !certain {
@@ -269,7 +276,7 @@ func (m *model) replay(rt *rapid.T) {
 	if report.Delivered != len(delivered) || report.Failed != len(refused) {
 		rt.Fatalf("%+v, but %d were delivered and %d refused", report, len(delivered), len(refused))
 	}
-	if certain && err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, errSomeFailed) {
+	if certain && err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, errSomeFailed) && !errors.Is(err, models.ErrWithdrawn) {
 		rt.Fatalf("Replay: %v", err)
 	}
 }

@@ -45,8 +45,9 @@ type ReplayOptions struct {
 	// await. Defaults to none.
 	Kept func(l Letter, why error)
 
-	maxActions int // 0 for replayActions and replayBytes; tests lower them
+	maxActions int // 0 for replayActions, replayBytes and refusedInARow; tests lower them
 	maxBytes   int64
+	maxAlone   int
 }
 
 // withDefaults returns a copy of o with every default filled in.
@@ -65,6 +66,7 @@ func (o *ReplayOptions) withDefaults() ReplayOptions {
 		c.Kept = func(Letter, error) {}
 	}
 	c.maxActions, c.maxBytes = cmp.Or(c.maxActions, replayActions), cmp.Or(c.maxBytes, replayBytes)
+	c.maxAlone = cmp.Or(c.maxAlone, refusedInARow)
 	return c
 }
 
@@ -134,9 +136,27 @@ func Replay(ctx context.Context, f *File, index string, to Sender, opts *ReplayO
 	defer p.end()
 	r := &replay{
 		walk: p, options: options, index: index, to: to, info: info,
-		seed: maphash.MakeSeed(), held: make(map[uint64]struct{}),
+		seed: maphash.MakeSeed(), held: make(map[uint64]struct{}), earlier: make(map[uint64]struct{}),
 	}
 	var errs []error
+	if r.from = p.stop(index); r.from.stem != "" {
+		errs = r.pass()
+	}
+	if errs == nil {
+		p.setStop(r.from, index, 0)
+		r.around = true
+		errs = r.pass()
+	}
+	if errs != nil {
+		p.setStop(r.stop, index, r.stop.n)
+	}
+	err = p.settle()
+	return r.report, errors.Join(append(errs, r.endedEarly(), r.notAccepted(), err)...)
+}
+
+// pass replays all files once. Errors have ended it, or are those of rewriting.
+func (r *replay) pass() (errs []error) {
+	p := r.walk
 	for _, stem := range p.stems {
 		err := r.file(stem)
 		if err == nil {
@@ -153,8 +173,7 @@ func Replay(ctx context.Context, f *File, index string, to Sender, opts *ReplayO
 			break // which keys are owed is not known
 		}
 	}
-	err = p.settle()
-	return r.report, errors.Join(append(errs, r.notAccepted(), err)...)
+	return errs
 }
 
 // replay is one call of Replay.
@@ -166,6 +185,10 @@ type replay struct {
 	info    models.SenderInfo // of to; empty if unknown
 	report  Report
 
+	from    position            // where the last Replay ended early
+	earlier map[uint64]struct{} // hashes of the keys of dead letters up to from
+	around  bool                // those behind from were replayed; now the others, and what these held
+
 	seed maphash.Seed
 	held map[uint64]struct{} // hashes of the keys of dead letters that stay
 
@@ -174,6 +197,10 @@ type replay struct {
 	refused   int   // dead letters that the sender did not accept
 	inARow    int   // consecutive ones
 	refusedBy error // error of the first
+
+	withdrawn  error    // of the first call that the sender has ended early
+	withdrawns int      // such calls since something was applied
+	stop       position // the last dead letter that was tried in vain
 }
 
 // refusedInARow is how many dead letters the sender may refuse in a row. More suggest that the sender is at fault: it
@@ -189,8 +216,10 @@ func (r *replay) file(stem string) error {
 	w := window{stem: stem, journal: &j}
 	for rec, err := range recordsOf(r.walk.f.dir, stem, &j) {
 		if damaged := (*DamagedError)(nil); errors.As(err, &damaged) {
-			r.report.Skipped++
-			r.options.Kept(Letter{}, err)
+			if r.around {
+				r.report.Skipped++
+				r.options.Kept(Letter{}, err)
+			}
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {
@@ -201,7 +230,12 @@ func (r *replay) file(stem string) error {
 			return err
 		}
 		if rec.Index != r.index || !r.info.At(rec.Endpoint) {
-			r.report.OtherIndexes++
+			if r.around {
+				r.report.OtherIndexes++
+			}
+			continue
+		}
+		if !r.due(stem, &rec) {
 			continue
 		}
 		if err := r.walk.err(); err != nil {
@@ -210,7 +244,7 @@ func (r *replay) file(stem string) error {
 		if !r.take(&w, rec) {
 			continue
 		}
-		if len(w.letters) >= r.options.maxActions || w.bytes >= r.options.maxBytes {
+		if len(w.letters) >= w.room || w.bytes >= r.options.maxBytes {
 			if err := r.send(&w); err != nil {
 				return err
 			}
@@ -240,6 +274,9 @@ func (r *replay) take(w *window, rec record) bool {
 	}
 	p := &place{file: r.walk.f, stem: w.stem, n: rec.N, letter: rec.Letter, sent: document}
 	p.letter.Document = nil
+	if len(w.letters) == 0 {
+		w.room = r.room()
+	}
 	w.add(letter{Letter: rec.Letter, place: p})
 	return true
 }

@@ -3,7 +3,6 @@ package deadletter
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
@@ -16,6 +15,7 @@ type window struct {
 	journal *journal
 	letters []letter // oldest first
 	bytes   int64
+	room    int // number of letters that it may have
 	// outdated are the numbers of those that the index has in a newer version.
 	outdated []int64
 }
@@ -104,6 +104,7 @@ func (r *replay) call(w *window, round []letter) (n int, err error) {
 		r.report.Sent++
 		switch {
 		case result.Succeeded || sendErr == nil:
+			r.withdrawns = 0
 			e.Done = append(e.Done, l.place.n)
 			r.report.Delivered++
 			if l.Version != 0 {
@@ -140,7 +141,7 @@ func (r *replay) call(w *window, round []letter) (n int, err error) {
 		return 0, ended
 	}
 	if takenBack {
-		return 0, fmt.Errorf("the sender has ended a call early: %w", sendErr)
+		return len(round), r.tookBack(w, round, results, sendErr)
 	}
 	return r.accepted(round, len(results), sendErr)
 }
@@ -168,6 +169,7 @@ func (r *replay) accepted(round []letter, accepted int, err error) (n int, ends 
 		return accepted + 1, nil
 	}
 	if r.inARow++; r.inARow >= refusedInARow {
+		r.stop = position{round[accepted].place.stem, round[accepted].place.n}
 		return 0, errGivenUp
 	}
 	return accepted + 1, nil

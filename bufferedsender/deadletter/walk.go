@@ -68,6 +68,9 @@ func (p *walk) journal(stem string) (journal, error) {
 			p.owed[stem], p.unsure, err = p.owed[stem].after(j.entry()), stem, nil
 		}
 	}
+	if p.owes(stem) {
+		j.add(p.owed[stem])
+	}
 	return j, err
 }
 
