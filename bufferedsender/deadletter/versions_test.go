@@ -76,3 +76,19 @@ func TestALetterIsNotPutOverANewerVersionByAnotherSender(t *testing.T) {
 		})
 	}
 }
+
+// A merge that was ignored has left no newer version in the index.
+func TestALetterIsNotOutdatedByAMergeThatWasIgnored(t *testing.T) {
+	w := newVersionedWorld(t)
+	version := func(d models.Document) int64 { return int64(d["v"].(int)) }
+	sender := senderOf(w, bufferedsender.Options[models.Document]{
+		Folding: &bufferedsender.Folding[models.Document]{Version: version}, OnMergeMissing: bufferedsender.MergeMissingIgnore,
+	})
+	w.upload(sender, "a", 5, true)
+	require.NoError(t, sender.MergeDocuments(t.Context(), models.Document{"id": "a", "v": 9}))
+	require.NoError(t, sender.Flush(t.Context(), nil))
+	report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender.Raw(), nil)
+	require.NoError(t, err)
+	require.Equal(t, deadletter.Report{Sent: 1, Delivered: 1}, report)
+	require.NoError(t, sender.Close(t.Context()))
+}
