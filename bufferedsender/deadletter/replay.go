@@ -92,7 +92,7 @@ type Report struct {
 	// OtherIndexes is the number passed over because they belong to another index or service.
 	OtherIndexes int
 	// Outdated is the number not sent because the index has a document with a higher version: another dead letter of the
-	// key was delivered, or the sender has applied a newer action of it. They are removed.
+	// key was delivered, or a sender has applied a newer action of it. They are removed.
 	Outdated int
 }
 
@@ -104,15 +104,16 @@ type Report struct {
 // The dead letters of a key are sent in order, each after the previous one was applied. If one stays, later ones
 // of its key stay too: see ErrHeld. Those written meanwhile are left for the next Replay.
 //
-// An old dead letter overwrites newer documents of its key. If there may be some, read the current document in
-// ReplayOptions.Document.
+// An old dead letter overwrites newer documents of its key, unless their versions are known: see the comment of the
+// package. If there may be some, read the current document in ReplayOptions.Document.
 //
 // A nil error means that each dead letter was treated as the Report counts. When ctx ends or the File is closed, Replay
 // returns the cause without waiting for actions under way. It also returns early when the sender does not accept ten
-// dead letters in a row without blaming the documents, or withdraws a call, which it does after three probes if it
-// takes the index for the cause of refusals; then the problem is not corrected yet. What was not known to be applied
-// stays, and the next Replay sends it again: at least once, never lost. The error is ErrBusy if another Replay or
-// Discard is running.
+// dead letters in a row without blaming the documents, or withdraws a call, as it does if it takes the index for the
+// cause of refusals, and then ten dead letters one by one; the problem is not corrected yet. The next Replay of the
+// index begins behind those, so that all have their turn, and then comes to the first ones. What was not known to be
+// applied stays, and is sent again: at least once, never lost. The error is ErrBusy if another Replay or Discard is
+// running.
 //
 // The sender may have f as its sink and other users. It must not have another File as its sink, which would keep the
 // refused dead letters too. Its handlers receive events of these actions with an empty document, and with a Tag of

@@ -32,7 +32,8 @@ func newReplayCommand(stdout, stderr io.Writer) *cli.Command {
 		ArgsUsage: "DIR",
 		Description: `DIR is the directory of a deadletter.File. Stop the program that has it open first. A delivered
 dead letter is removed. If one is rejected again, it stays with the new reason, and the exit code
-is 1. A dead letter overwrites newer documents of its key: list dead letters with -dry-run first.
+is 1. A dead letter overwrites newer documents of its key, unless the program's sender knows their
+versions (Folding.Version): list dead letters with -dry-run first.
 
    azsearch replay -dry-run /var/lib/hotels/dead
    azsearch replay /var/lib/hotels/dead
