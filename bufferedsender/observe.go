@@ -243,7 +243,7 @@ func (o *observer) ending(all []settlement) (written bool) {
 	if o.deadLetters == nil {
 		return false
 	}
-	o.applied.tell(o, all)
+	o.applied.report(o, all)
 	var letters []deadletter.Letter
 	for i := range all {
 		// For folded actions, keep only the action that was sent: sending it again has the effect of all of them.
@@ -259,7 +259,7 @@ func (o *observer) ending(all []settlement) (written bool) {
 	err := errors.New("DeadLetters did not return")
 	defer func() { o.wrote(len(letters), err) }() // also if it ends the goroutine
 	o.guard(inDeadLetters, func() { err = o.deadLetters.Write(o.ctx, letters) })
-	o.applied.tell(o, nil)
+	o.applied.report(o, nil)
 	return err == nil
 }
 

@@ -355,7 +355,7 @@ type applied struct {
 	versions map[string]int64 // guarded by mu; 0 until something is applied
 
 	file *deadletter.File    // nil: DeadLetters is something else
-	told []deadletter.Letter // to tell file; owned by the publisher goroutine
+	due  []deadletter.Letter // for file; owned by the publisher goroutine
 }
 
 func newApplied(o *settings) *applied {
@@ -377,7 +377,7 @@ func (a *applied) failed(l *deadletter.Letter) {
 	a.versions[l.Key] = newest
 	a.mu.Unlock()
 	if a.file != nil && newest > l.Version { // it was applied before
-		a.told = append(a.told, deadletter.Letter{Endpoint: l.Endpoint, Index: l.Index, Key: l.Key, Version: newest})
+		a.due = append(a.due, deadletter.Letter{Endpoint: l.Endpoint, Index: l.Index, Key: l.Key, Version: newest})
 	}
 }
 
@@ -398,23 +398,23 @@ func (a *applied) settled(s *settlement) {
 	}
 }
 
-// tell tells the File what was applied, before that is reported, and what it was to be told.
-func (a *applied) tell(o *observer, all []settlement) {
+// report passes applied versions to the File, before the actions are reported.
+func (a *applied) report(o *observer, all []settlement) {
 	if a == nil || a.file == nil {
 		return
 	}
 	for i := range all {
 		if s := &all[i]; a.has(s) {
-			a.told = append(a.told, deadletter.Letter{Endpoint: o.endpoint, Index: o.index, Key: s.Item.Key, Version: s.Item.Value.version})
+			a.due = append(a.due, deadletter.Letter{Endpoint: o.endpoint, Index: o.index, Key: s.Item.Key, Version: s.Item.Value.version})
 		}
 	}
-	if len(a.told) == 0 {
+	if len(a.due) == 0 {
 		return
 	}
 	var err error
-	o.guard(inDeadLetters, func() { err = a.file.Write(o.ctx, a.told) })
-	clear(a.told)
-	a.told = a.told[:0]
+	o.guard(inDeadLetters, func() { err = a.file.Write(o.ctx, a.due) })
+	clear(a.due)
+	a.due = a.due[:0]
 	if err != nil {
 		o.guard(inLogger, func() {
 			o.logLasting(o.ctx, slog.LevelError, "azsearch: outdated dead letters not recorded", slog.Any("error", err))

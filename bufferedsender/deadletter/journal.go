@@ -19,7 +19,7 @@ type entry struct {
 	Done []int64 `json:"done,omitempty"`
 	// Again are dead letters that were refused again.
 	Again []refusal `json:"again,omitempty"`
-	// Newer are dead letters of which the index has a newer version.
+	// Newer are dead letters whose document has a newer version in the index.
 	Newer []newer `json:"newer,omitempty"`
 	// Stop are the dead letters behind which a Replay ended early; the next one of the index begins there.
 	Stop []stop `json:"stop,omitempty"`
@@ -120,7 +120,7 @@ func (j *journal) entry() entry {
 	return e
 }
 
-// empty reports whether there are no outcomes; a stop is none.
+// empty reports whether there are no outcomes; a stop is not one.
 func (j *journal) empty() bool { return len(j.done)+len(j.again)+len(j.newer) == 0 }
 
 // now returns the current state of r. there is false if r is done.

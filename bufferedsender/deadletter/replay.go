@@ -201,7 +201,7 @@ type replay struct {
 
 	withdrawn  error    // of the first call that the sender has ended early
 	withdrawns int      // such calls since something was applied
-	stop       position // the last dead letter that was tried in vain
+	stop       position // the last dead letter of a call that was withdrawn
 }
 
 // refusedInARow is how many dead letters the sender may refuse in a row. More suggest that the sender is at fault: it

@@ -15,7 +15,7 @@ type window struct {
 	journal *journal
 	letters []letter // oldest first
 	bytes   int64
-	room    int // number of letters that it may have
+	room    int // how many it may have
 	// outdated are the numbers of those that the index has in a newer version.
 	outdated []int64
 }

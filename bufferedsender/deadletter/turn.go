@@ -7,8 +7,8 @@ import (
 )
 
 // A thousand dead letters that are still refused must not keep later ones from being tried. So after a call that the
-// sender has ended early, Replay tries the next ones one by one, and goes on if one is applied. If that fails too it
-// ends, and the next Replay of the index begins behind them, and comes to them at last.
+// sender has ended early, Replay tries the next ones one by one, and continues if one is applied. If that fails too it
+// ends, and the next Replay of the index begins behind them, and tries them at the end.
 
 // position is the place of a dead letter.
 type position struct {

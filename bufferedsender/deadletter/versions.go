@@ -15,7 +15,7 @@ import (
 )
 
 // versions knows the dead letters of a File that have a version. When a newer version of their key is applied they are
-// marked in their journal, so that no Replay puts them over it. It is filled when the first applied version is told.
+// marked in their journal, so that no Replay puts them over it. The first applied version fills it.
 type versions struct {
 	mu     sync.Mutex // may be taken with File.mu held; not the other way round
 	loaded bool
@@ -43,7 +43,7 @@ type outdates struct {
 	newer
 }
 
-// applied records that versions of documents are applied: Endpoint, Index, Key and Version of each letter. Older dead
+// applied records that versions of documents are applied: Endpoint, Index, Key and Version of each. Older dead
 // letters of these keys are outdated from then on. An error means that this is known to this File only, or that some
 // dead letters could not be read. The caller does not have the lock.
 func (f *File) applied(letters []Letter) error {
@@ -194,7 +194,7 @@ func (v *versions) newest(d document, stem string, n int64) int64 {
 	return 0
 }
 
-// prune forgets dead letters of a file: those done, or all without a journal.
+// prune drops dead letters of a file: those done, or all without a journal.
 func (v *versions) prune(stem string, j *journal) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

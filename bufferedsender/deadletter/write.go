@@ -22,8 +22,8 @@ import (
 // A dead letter of an action that Replay has sent does not become a second one: it updates the reason of the first,
 // which keeps its place and its document.
 //
-// A letter without an Action is none: it says that Version of the document is applied. Dead letters of Key with an older
-// version are outdated then, and no Replay sends them. All letters of the call must be such. A sender with Folding.Version writes this itself, before it
+// A dead letter without an Action is not kept: it reports that Version of the document is applied. Dead letters of Key with an older
+// version are outdated then, and no Replay sends them. All of the call must be such. A sender with Folding.Version writes this itself, before it
 // reports the action as completed, if the File is its DeadLetters.
 func (f *File) Write(_ context.Context, letters []Letter) error {
 	if onlyVersions(letters) {
@@ -72,7 +72,7 @@ func (f *File) Write(_ context.Context, letters []Letter) error {
 	return fmt.Errorf("%d of %d dead letters are not kept: %w", len(news)-kept, len(letters), errors.Join(errs...))
 }
 
-// onlyVersions reports whether letters are versions that are applied; see Write.
+// onlyVersions reports whether all are versions that are applied; see Write.
 func onlyVersions(letters []Letter) bool {
 	for i := range letters {
 		if letters[i].Action != "" || letters[i].Version == 0 {
