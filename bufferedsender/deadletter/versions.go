@@ -43,9 +43,9 @@ type outdates struct {
 	newer
 }
 
-// applied records that versions of documents are applied: Endpoint, Index, Key and Version of each. Older dead
-// letters of these keys are outdated from then on. An error means that this is known to this File only, or that some
-// dead letters could not be read. The caller does not have the lock.
+// applied records that versions of documents are applied: Endpoint, Index, Key and Version of each. Dead letters of
+// these keys with an older version are outdated from then on. After an error only this File knows, or some files could
+// not be read. The caller does not have the lock.
 func (f *File) applied(letters []Letter) error {
 	err := f.load()
 	marks := f.versions.outdate(letters)
