@@ -56,9 +56,10 @@ var ErrTriggerDisabled = errors.New("trigger is disabled")
 
 // EnsureTrigger makes the database write the key of each changed row of a table, whichever program changes it: after an
 // insert, an update, a delete, a change of the key (both keys) and, on PostgreSQL, TRUNCATE (all keys). keyColumn is
-// the column of the raw key, which is written as text. NULL is skipped. Types whose text depends on settings of the
-// session (timestamptz, date, bytea, double precision) are refused. Names are written as in SQL: `public."Hotel"`. The
-// relay needs a Loader.
+// the column of the raw key, which is written as text. NULL is skipped. On PostgreSQL its type is a text, a whole or
+// numeric number, uuid, boolean, an enumeration, a bit string or an address, or a domain of one. Others are refused,
+// because their text may depend on settings of the session (timestamptz, arrays, bytea): have a generated column of
+// text. Names are written as in SQL: `public."Hotel"`. The relay needs a Loader.
 //
 // Call it at each start, from any number of processes at once. If the trigger exists unchanged, it needs no rights and
 // takes no lock. Otherwise it makes or replaces the trigger in one transaction, while other programs write; at no

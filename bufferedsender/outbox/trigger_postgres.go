@@ -54,9 +54,9 @@ BEGIN
 	IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = rel AND attname = '{attribute}' AND attnum > 0 AND NOT attisdropped) THEN
 		RAISE EXCEPTION 'the table {relation} has no column {attribute}' USING ERRCODE = 'undefined_column';
 	END IF;
-	IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = rel AND attname = '{attribute}' AND atttypid IN (
-		'timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype, 'timetz'::regtype, 'interval'::regtype, 'bytea'::regtype, 'money'::regtype, 'real'::regtype, 'double precision'::regtype)) THEN
-		RAISE EXCEPTION 'the text of the column {attribute} depends on settings of the session, so one row would have several keys; use a column of text, of a whole number or of uuid' USING ERRCODE = 'datatype_mismatch';
+	SELECT format_type(a.atttypid, a.atttypmod) INTO other FROM pg_attribute a WHERE a.attrelid = rel AND a.attname = '{attribute}' AND NOT ` + postgresSteady + `;
+	IF other IS NOT NULL THEN
+		RAISE EXCEPTION 'the text of the column {attribute} of type % depends on settings of the session, or may do so, and one row would have several keys; use a column of text, of a whole number or of uuid', other USING ERRCODE = 'datatype_mismatch';
 	END IF;
 	FOR look IN 1..3 LOOP
 		changed := false; mode := NULL;
@@ -122,6 +122,15 @@ const (
 				EXECUTE format('LOCK TABLE ONLY %s IN %s MODE', place, mode);
 			END LOOP;`
 )
+
+// postgresSteady is true if the text of the column a is the same in all sessions. It names the kinds of types for which
+// that is known: booleans, enumerations, texts, bit strings, addresses and exact numbers, and domains of them. Arrays,
+// ranges and composite types contain others, and regclass follows the search_path. The base type of a domain is found
+// through the domains between.
+const postgresSteady = `EXISTS (WITH RECURSIVE base AS (
+		SELECT oid, typtype, typbasetype, typcategory FROM pg_type WHERE oid = a.atttypid
+		UNION ALL SELECT t.oid, t.typtype, t.typbasetype, t.typcategory FROM base b JOIN pg_type t ON b.typtype = 'd' AND t.oid = b.typbasetype)
+		SELECT FROM base WHERE typtype <> 'd' AND (typcategory IN ('B', 'E', 'S', 'V', 'I') OR oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'numeric'::regtype, 'oid'::regtype, 'uuid'::regtype)))`
 
 // postgresInherited is true if the trigger g is inherited from the partitioned table.
 const postgresInherited = `EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_trigger'::regclass AND d.objid = g.oid AND d.refclassid = 'pg_trigger'::regclass)`
