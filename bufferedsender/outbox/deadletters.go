@@ -31,7 +31,7 @@ type DeadLetter struct {
 // DeadLetters returns at most limit dead letters of the queue, with numbers above after.
 func (t *Table) DeadLetters(ctx context.Context, db Queryer, after int64, limit int) (all []DeadLetter, err error) {
 	defer t.explain(&err)
-	if err := t.ready(); err != nil {
+	if err := t.usable(db); err != nil {
 		return nil, err
 	}
 	err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
@@ -58,7 +58,7 @@ var ErrNoLetter = errors.New("dead letter does not exist")
 // has locked the entity, or write the entity again instead. A dead letter that holds only a key can always be retried.
 // tx is a transaction; for a *sql.DB, Retry makes one.
 func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
-	if err := t.ready(); err != nil {
+	if err := t.usable(tx); err != nil {
 		return err
 	}
 	if db, ok := tx.(*sql.DB); ok {

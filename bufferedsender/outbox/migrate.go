@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
@@ -104,6 +103,9 @@ func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts *SchemaOptions) er
 	if err != nil {
 		return err
 	}
+	if err := present(db); err != nil {
+		return err
+	}
 	err = p.data.Migrate(ctx, db, p.migration())
 	switch {
 	case err == nil:
@@ -190,8 +192,8 @@ func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) erro
 	if err != nil {
 		return err
 	}
-	if nilcheck.IsNil(db) {
-		return errors.New("outbox: the database is nil")
+	if err := present(db); err != nil {
+		return err
 	}
 	if err := p.data.Recognize(ctx, db); err != nil {
 		return fmt.Errorf("outbox: %w", err)

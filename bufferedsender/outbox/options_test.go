@@ -305,7 +305,38 @@ func TestNewRelayNamesEveryProblemAtOnce(t *testing.T) {
 		_, err := call()
 		require.ErrorContains(t, err, want)
 	}
-	require.ErrorContains(t, Check(t.Context(), (*sql.Conn)(nil), PostgreSQL, nil), "the database is nil")
+}
+
+// Programs that ignore the error of sql.Open, or of a constructor around it, pass a nil pointer.
+func TestADatabaseThatIsNilIsRefused(t *testing.T) {
+	var db *sql.DB
+	var conn *sql.Conn
+	var tx *sql.Tx
+	ctx := t.Context()
+	for _, d := range []Dialect{PostgreSQL, SQLite} {
+		table := &Table{Dialect: d, Queue: "q"}
+		for what, f := range map[string]func() error{
+			"Check":         func() error { return Check(ctx, conn, d, nil) },
+			"Migrate":       func() error { return Migrate(ctx, db, d, nil) },
+			"EnsureTrigger": func() error { return table.EnsureTrigger(ctx, db, "app", "id") },
+			"DropTrigger":   func() error { return table.DropTrigger(ctx, db, "app", "id") },
+			"Pause":         func() error { return table.Pause(ctx, db) },
+			"Resume":        func() error { return table.Resume(ctx, tx) },
+			"Contains":      func() error { _, err := table.Contains(ctx, db, "k"); return err },
+			"Purge":         func() error { _, err := table.Purge(ctx, db, "k"); return err },
+			"PurgeAll":      func() error { _, err := table.PurgeAll(ctx, conn, "q"); return err },
+			"Backfill":      func() error { _, err := table.Backfill(ctx, db, func(func(string, error) bool) {}); return err },
+			"Lag":           func() error { _, err := table.Lag(ctx, db); return err },
+			"no interface":  func() error { _, err := table.Lag(ctx, nil); return err },
+			"Tombstones":    func() error { _, err := table.Tombstones(ctx, tx, "k"); return err },
+			"DeadLetters":   func() error { _, err := table.DeadLetters(ctx, db, 0, 1); return err },
+			"Retry":         func() error { return table.Retry(ctx, db, 1) },
+			"Discard":       func() error { _, err := table.Discard(ctx, db, 1); return err },
+		} {
+			require.NotPanics(t, func() { require.EqualError(t, f(), "outbox: the database is nil", what) }, what)
+		}
+		require.NotPanics(t, func() { require.ErrorIs(t, WriteKeys(ctx, tx, table, "k"), errNoTransaction) })
+	}
 }
 
 func TestALeaseThatDoesNotOutlastItsMarginIsRefused(t *testing.T) {

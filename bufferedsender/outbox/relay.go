@@ -112,10 +112,7 @@ type Relay struct {
 //
 //archtest:long owed: checks of options that are not in their file
 func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, error) {
-	var missing []error
-	if db == nil {
-		missing = append(missing, errors.New("outbox: the database is nil"))
-	}
+	missing := []error{present(db)}
 	if nilcheck.IsNil(to) {
 		missing = append(missing, errors.New("outbox: the sender is nil"))
 	}

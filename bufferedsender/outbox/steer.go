@@ -20,7 +20,7 @@ func (t *Table) Resume(ctx context.Context, db Execer) error { return t.pause(ct
 
 func (t *Table) pause(ctx context.Context, db Execer, paused bool) (err error) {
 	defer t.explain(&err)
-	if err := t.ready(); err != nil {
+	if err := t.usable(db); err != nil {
 		return err
 	}
 	_, err = db.ExecContext(ctx, t.text(`INSERT INTO {t}_queue (queue, paused) VALUES (?1, ?2) ON CONFLICT (queue) DO UPDATE SET paused = excluded.paused`), t.Queue, paused)
@@ -33,7 +33,7 @@ const atOnce = 1000
 // Contains reports for each raw key whether it has rows. It reads all rows of the queue.
 func (t *Table) Contains(ctx context.Context, db Queryer, keys ...string) (found []bool, err error) {
 	defer t.explain(&err)
-	if err := t.ready(); err != nil {
+	if err := t.usable(db); err != nil {
 		return nil, err
 	}
 	found = make([]bool, len(keys))
@@ -62,7 +62,7 @@ func (t *Table) Purge(ctx context.Context, db Execer, keys ...string) (int64, er
 // remove deletes the rows with one of these values, and returns how many.
 func (t *Table) remove(ctx context.Context, db Execer, from, column, typ string, values []any) (n int64, err error) {
 	defer t.explain(&err)
-	if err := t.ready(); err != nil || len(values) == 0 {
+	if err := t.usable(db); err != nil || len(values) == 0 {
 		return 0, err
 	}
 	result, err := db.ExecContext(ctx, t.text(`DELETE FROM `+from+` WHERE queue = ?1 AND `+column+` `+t.data.In("?2", typ)), append([]any{t.Queue}, t.data.Values(values)...)...)
@@ -90,7 +90,7 @@ const BackfillClass = classes - 1
 // it enqueued. The relay needs a Loader. After an error it may be called again; keys enqueued twice are then read
 // twice.
 func (t *Table) Backfill(ctx context.Context, db *sql.DB, all iter.Seq2[string, error]) (n int64, err error) {
-	if err := t.ready(); err != nil {
+	if err := t.usable(db); err != nil {
 		return 0, err
 	}
 	keys := make([]string, 0, atOnce)
@@ -161,7 +161,7 @@ const LagRows = 10_000
 func (t *Table) Lag(ctx context.Context, db Queryer) (lag Lag, err error) {
 	lag.Buckets = make(map[int]BucketLag)
 	defer t.explain(&err)
-	if err := t.ready(); err != nil {
+	if err := t.usable(db); err != nil {
 		return lag, err
 	}
 	err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
@@ -215,7 +215,7 @@ func (t *Table) Lag(ctx context.Context, db Queryer) (lag Lag, err error) {
 // are kept (RelayOptions.TombstonesFor).
 func (t *Table) Tombstones(ctx context.Context, db Queryer, keys ...string) (found map[string]int64, err error) {
 	defer t.explain(&err)
-	if err := t.ready(); err != nil {
+	if err := t.usable(db); err != nil {
 		return nil, err
 	}
 	found = make(map[string]int64)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -106,6 +107,22 @@ func (t *Table) ready() error {
 		t.sql.insertArrays, t.sql.insertArraysNotify = native(t.sql.insertMany), native(t.sql.insertManyNotify)
 	})
 	return t.err
+}
+
+// usable checks the fields, and that there is a database.
+func (t *Table) usable(db any) error {
+	if err := t.ready(); err != nil {
+		return err
+	}
+	return present(db)
+}
+
+// present refuses a database that is nil: usually that of an open that failed.
+func present(db any) error {
+	if nilcheck.IsNil(db) {
+		return errors.New("outbox: the database is nil")
+	}
+	return nil
 }
 
 // explain adds to an error what to do if the tables do not exist.

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -75,7 +76,7 @@ var ErrTriggerDisabled = errors.New("trigger is disabled")
 // use ON CONFLICT DO UPDATE.
 func (t *Table) EnsureTrigger(ctx context.Context, db *sql.DB, table, keyColumn string) error {
 	p, err := t.triggerParts(table, keyColumn)
-	if err != nil {
+	if err := cmp.Or(err, present(db)); err != nil {
 		return err
 	}
 	return t.triggerError("not installed", table, t.data.ensureTrigger(ctx, db, p))
@@ -85,7 +86,7 @@ func (t *Table) EnsureTrigger(ctx context.Context, db *sql.DB, table, keyColumn 
 // stay. It waits for locks like EnsureTrigger. A partition keeps the trigger of its table.
 func (t *Table) DropTrigger(ctx context.Context, db *sql.DB, table, keyColumn string) error {
 	p, err := t.triggerParts(table, keyColumn)
-	if err != nil {
+	if err := cmp.Or(err, present(db)); err != nil {
 		return err
 	}
 	return t.triggerError("not dropped", table, t.data.dropTrigger(ctx, db, p))
