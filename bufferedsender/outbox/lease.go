@@ -16,6 +16,7 @@ type leasing struct {
 	slot                                         int64
 	lease                                        int64 // in milliseconds
 	renew, join, move, fill, acquire, give, quit string
+	holder                                       string // finds who holds what this relay lacks
 
 	file *databaseFile
 
@@ -44,6 +45,7 @@ func newLeasing(r *Relay) *leasing {
 		fill: t.text(`WITH RECURSIVE slots (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM slots WHERE n < 63)
 			INSERT INTO {t}_lease (queue, slot, owner, epoch, expires) SELECT CAST(?1 AS text), n, '', 0, 0 FROM slots WHERE TRUE ON CONFLICT (queue, slot) DO NOTHING`),
 		acquire: t.text(free),
+		holder:  t.text(`SELECT owner, expires - {now} FROM {t}_lease WHERE queue = ?1 AND slot < 64 AND owner <> ?2 AND expires > {now} ORDER BY expires, slot LIMIT 1`),
 		give:    t.text(`UPDATE {t}_lease SET owner = '', expires = {now} + ?3 WHERE queue = ?1 AND owner = ?2 AND slot = ?4 AND epoch = ?5`),
 		quit:    t.text(`DELETE FROM {t}_lease WHERE queue = ?1 AND slot >= 64 AND (owner = ?2 OR expires < {now} - 3600000)`),
 	}
@@ -57,8 +59,11 @@ type tally struct {
 	members, rank int           // relays that share the ranges, including this one
 	probing       int           // relays that try one range each
 	paused        bool
-	letters       bool  // there are dead letters
-	renewals      int64 // how often this relay has renewed its leases
+	rows          bool      // it is paused and has rows
+	holder        string    // who holds a range that this relay lacks, "" if it only may not be used yet
+	until         time.Time // and until when; zero: nobody, or this relay lacks none
+	letters       bool      // there are dead letters
+	renewals      int64     // how often this relay has renewed its leases
 	server        string
 	life          uint32 // of the progress at its start
 	known         string // the server at its start, "" before it was known
@@ -93,7 +98,8 @@ func (l *leasing) close() {
 }
 
 // tick renews the leases, registers this relay if it is not known, moves it to a place, and takes free ranges until it
-// has its share. draining is how many ranges it holds and is giving away. A tick without changes is one statement.
+// has its share; otherwise it asks who holds one that it lacks. draining is how many ranges it holds and is giving away.
+// A tick without changes is one statement.
 func (l *leasing) tick(ctx context.Context, db *sql.DB, at place, draining int) (t tally, err error) {
 	err = l.on(ctx, db, func(c Queryer) error {
 		if err := l.file.check(); err != nil {
@@ -145,15 +151,26 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, at place, draining int) 
 			}
 		}
 		want := t.share(at) - (len(t.renewed) - draining)
-		if want <= 0 || free == 0 {
+		if want <= 0 {
 			return nil
 		}
+		if free > 0 {
+			err := sqlkit.Each(ctx, c, func(rows *sql.Rows) error {
+				var slot, epoch int64
+				err := rows.Scan(&slot, &epoch)
+				t.acquired[int(slot)] = epoch
+				return err
+			}, l.acquire, l.table.Queue, l.owner, l.lease, int64(want))
+			if err != nil || len(t.acquired) >= want {
+				return err
+			}
+		}
 		return sqlkit.Each(ctx, c, func(rows *sql.Rows) error {
-			var slot, epoch int64
-			err := rows.Scan(&slot, &epoch)
-			t.acquired[int(slot)] = epoch
+			var left int64
+			err := rows.Scan(&t.holder, &left)
+			t.until = time.Now().Add(time.Duration(left) * time.Millisecond)
 			return err
-		}, l.acquire, l.table.Queue, l.owner, l.lease, int64(want))
+		}, l.holder, l.table.Queue, l.owner)
 	})
 	return t, err
 }

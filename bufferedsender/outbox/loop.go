@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -46,6 +47,7 @@ type loop struct {
 	paused bool
 	back   back
 	stuck  stuck
+	waits  waits
 	tidying
 	ending
 }
@@ -110,6 +112,7 @@ func (l *loop) run(ctx context.Context) error {
 		}
 	}
 	l.leave()
+	l.r.log(slog.LevelInfo, "outbox: relay stopped", l.failure, "deleted", l.stats.Deleted, "dead", l.stats.Dead, "rows", l.stats.InHand)
 	return l.failure
 }
 
@@ -132,6 +135,7 @@ func (l *loop) step(now time.Time) {
 	for k := range kinds {
 		l.begin(k, now)
 	}
+	l.tell(now)
 }
 
 // begin begins work of a kind, if there is any and it is due.
@@ -199,6 +203,7 @@ func (l *loop) wait(now time.Time) time.Duration {
 	}
 	sooner(l.desk.nextDue())
 	sooner(l.holds.next(now))
+	sooner(l.waits.next())
 	if l.closing {
 		sooner(l.closeBy)
 	}
@@ -212,7 +217,9 @@ func (l *loop) close(now time.Time) {
 	}
 	l.closing, l.closeBy = true, now.Add(l.r.info.RequestTimeout+l.r.terms.Margin)
 	l.stop()
+	l.waits.on = nobody
 	l.r.state.Store(&state{errors.New("the relay ends")})
+	l.r.log(slog.LevelInfo, "outbox: relay ending", nil, "rows", l.stats.InHand, "in_sender", l.flights.offered, "until", l.closeBy)
 	for i := range l.holds.parts {
 		if l.holds.parts[i].lease != nil {
 			l.holds.drain(i)

@@ -107,6 +107,9 @@ func (l *loop) beginTick(now time.Time) {
 		if t.life, t.known = life, known; ctx.Err() != nil { // the call may have been abandoned, with its connection
 			leases.close()
 		}
+		if t.paused {
+			t.rows = l.r.table.rowsWait(ctx, l.r.db)
+		}
 		return func() { l.tickedOff(t, knew, err) }
 	}, func(err error) {
 		l.leases = newLeasing(l.r)
@@ -134,7 +137,13 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	at := &l.jobs[kindTick].retry.At
 	*at = t.began.Add(l.r.opts.renew)
 	l.desk.settling.ticked(&t)
-	l.paused = t.paused
+	if l.paused != t.paused {
+		message := "outbox: queue resumed"
+		if l.paused = t.paused; l.paused {
+			message = "outbox: queue paused"
+		}
+		l.r.log(slog.LevelInfo, message, nil)
+	}
 	end := t.began.Add(l.r.opts.Lease)
 	for part := range l.holds.parts {
 		had := l.holds.parts[part].lease
@@ -174,5 +183,5 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	if held-draining < want { // other relays must still give some away
 		*at = now.Add(min(time.Second, l.r.opts.renew))
 	}
-	l.r.state.Store(new(state))
+	l.r.state.Store(&state{l.waiting(&t, want, now)})
 }

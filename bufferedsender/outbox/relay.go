@@ -196,9 +196,10 @@ var errNotRunning = errors.New("relay is not running")
 // ErrRunning reports that Run was called while the relay runs.
 var ErrRunning = errors.New("outbox: relay is already running")
 
-// Ready returns nil while the relay is registered, its leases are renewed, and each last call of the database, the
-// Loader and the sender succeeded or has run for less than ten seconds. It never blocks. It does not cover the
-// service: see the sender's Health.
+// Ready returns nil while the relay is registered, its leases are renewed, it does not wait for others, and each last
+// call of the database, the Loader and the sender succeeded or has run for less than ten seconds. If another relay
+// holds the ranges of this one, the error names it and until when; after a Pause it says so while rows wait. It never
+// blocks. It does not cover the service: see the sender's Health.
 func (r *Relay) Ready() error {
 	if err := r.state.Load().err; err != nil {
 		return err
@@ -259,6 +260,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	r.trouble.Store(nil)
 	r.file, _ = bounded(ctx, func() *databaseFile { return r.table.data.fileOf(ctx, r.db) })
 	defer r.state.Store(&state{errNotRunning})
+	r.log(slog.LevelInfo, "outbox: relay started", nil, "owner", r.owner, "lease", r.opts.Lease)
 	return newLoop(r).run(ctx)
 }
 

@@ -227,7 +227,7 @@ func TestAWriterThatHoldsTheLockForASecondCostsNothing(t *testing.T) {
 	require.NoError(t, tx.Commit())
 	emptied(t, db, table)
 	require.NoError(t, r.Ready())
-	require.Empty(t, log.String())
+	require.NotContains(t, log.String(), "WARN")
 	require.Zero(t, r.Stats().LeasesLost)
 	require.Len(t, to.all(), 3)
 }

@@ -38,7 +38,7 @@ func TestPauseHoldsWhatIsNotInHandUntilResume(t *testing.T) {
 		rows := rowsOf(t, db, "q")
 		require.Len(t, rows, 1)
 		require.Equal(t, "late", rows[0].key)
-		require.NoError(t, r.Ready())
+		require.ErrorContains(t, r.Ready(), "queue is paused")
 		lag, err := table.Lag(ctx, db)
 		require.NoError(t, err)
 		require.True(t, lag.Paused)

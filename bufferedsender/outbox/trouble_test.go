@@ -96,7 +96,7 @@ func TestSettingsOfSQLiteThatWillHurtAreTold(t *testing.T) {
 			r := tryRelay(t, database{db, SQLite, address}, &Table{Dialect: SQLite, Queue: "q"}, newScripted(), RelayOptions{Logger: logTo(log)})
 			testkit.Eventually(t, func() bool { return r.Ready() == nil }, "the relay works")
 			if want == "" {
-				require.Empty(t, log.String())
+				require.NotContains(t, log.String(), "WARN")
 			}
 			require.Contains(t, log.String(), want)
 		})
