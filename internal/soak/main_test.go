@@ -34,6 +34,21 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
+// By default go test ends after ten minutes, which a round on a busy machine may take.
+func TestRoundsOfGoTestHaveATimeout(t *testing.T) {
+	for _, s := range soaks {
+		r, is := s.rounds.(commands)
+		if !is {
+			continue
+		}
+		cmd, err := r.command(t.Context(), 1)
+		require.NoError(t, err)
+		if cmd.Args[1] == "test" {
+			require.Contains(t, strings.Join(cmd.Args, " "), " -timeout=", s.name)
+		}
+	}
+}
+
 // forgetful is a client that reports some requests as applied without sending them.
 type forgetful struct{ *search.Client }
 

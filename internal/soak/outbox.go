@@ -13,6 +13,6 @@ var outbox = soak{
 	about: "random schedules of writers, relays, crashes and faults on SQLite, and twenty writers on PostgreSQL",
 	rounds: commands{func(ctx context.Context, seed uint64) (*exec.Cmd, error) {
 		return goTest(ctx, []string{fmt.Sprintf("AZSEARCH_TEST_SEED=%d", seed*1500), "AZSEARCH_TEST_SCHEDULES=1500",
-			"AZSEARCH_TEST_STRESS=10s", "AZSEARCH_TEST_SERVERS=required"}, "-count=1", "-v", "-run=RandomSchedules|TwentyWriters|BucketOfAKey", "./bufferedsender/outbox"), nil
+			"AZSEARCH_TEST_STRESS=10s", "AZSEARCH_TEST_SERVERS=required"}, "-count=1", "-v", "-timeout=30m", "-run=RandomSchedules|TwentyWriters|BucketOfAKey", "./bufferedsender/outbox"), nil
 	}},
 }
