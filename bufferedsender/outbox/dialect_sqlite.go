@@ -106,7 +106,7 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE +queue = ?1 AND seq IN (SELECT value ->> 1 FROM json_each(?4)) AND bucket / 16 IN (SELECT slot FROM held)`,
 
 	// A missing renewal of a lease shows that the file is an older copy. AUTOINCREMENT never falls below an existing row.
-	server:            recognized{identity: `''`, path: `SELECT file FROM pragma_database_list WHERE name = 'main'`},
+	server:            recognized{identity: `''`, path: mainFile},
 	last:              `SELECT '', coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{t}'), 0)`,
 	oldestTransaction: `SELECT 0`,
 	estimate:          `SELECT coalesce((SELECT max(seq) FROM {t}) - (SELECT min(seq) FROM {t}) + 1, 0)`,
@@ -136,7 +136,10 @@ func checkpoint(ctx context.Context, c *sql.Conn, _ func(string) string) error {
 	return err
 }
 
-// settings returns the settings that make an SQLite database fail as soon as two processes use it.
+const mainFile = `SELECT file FROM pragma_database_list WHERE name = 'main'`
+
+// settings returns the settings that make an SQLite database fail as soon as two processes use it, and what a relay
+// cannot notice.
 func settings(ctx context.Context, db Queryer, _ func(string) string) (string, error) {
 	var journal string
 	var patience int64
@@ -152,6 +155,9 @@ func settings(ctx context.Context, db Queryer, _ func(string) string) (string, e
 	}
 	if patience == 0 {
 		all = append(all, "busy_timeout is 0: of two transactions that write at once one fails; set it to some seconds")
+	}
+	if fileAt(ctx, db, mainFile) == nil {
+		all = append(all, "the database has no file that can be examined: it goes unnoticed if it is replaced; use a file of the operating system")
 	}
 	return strings.Join(all, "; "), nil
 }

@@ -22,7 +22,11 @@ func (d *dialect) fileOf(ctx context.Context, db Queryer) *databaseFile {
 	if d.server.path == "" {
 		return nil
 	}
-	paths, err := sqlkit.Texts(ctx, db, d.server.path)
+	return fileAt(ctx, db, d.server.path)
+}
+
+func fileAt(ctx context.Context, db Queryer, query string) *databaseFile {
+	paths, err := sqlkit.Texts(ctx, db, query)
 	if err != nil || len(paths) != 1 || paths[0] == "" {
 		return nil
 	}
