@@ -70,7 +70,7 @@ type Options[T any] struct {
 
 	// Queue stores accepted actions durably until they are settled (filequeue, redisqueue). Senders and processes that
 	// share it send each other's actions; a sender without an indexer only adds. If a process dies, its keys are sent again
-	// after min(12 s, 2 × RequestTimeout) plus UnknownWait if in a request. The sender does not close it. Defaults to none.
+	// after min(12 s, 2 × RequestTimeout) plus UnknownWait. The sender does not close it. Defaults to none.
 	Queue queue.Queue
 	// Loader returns an action, or nothing, for each key added by IndexKeys, at most 1000 keys a call. After an error it is
 	// called with fewer keys. A key that fails alone waits for a second to a minute. All calls are on one goroutine.
