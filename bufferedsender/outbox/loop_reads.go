@@ -84,6 +84,9 @@ func (l *loop) readDone(a answer, err error, was *progress, gens [ranges]uint32)
 	l.stats.Read += int64(fresh)
 	l.stats.Late += int64(late)
 	l.jobs[kindRead].retry.At = l.progress.done(&a, was, fresh > 0, now, &l.r.opts)
+	if !l.progress.passed.IsZero() {
+		l.r.passed.Store(l.progress.passed.UnixNano())
+	}
 }
 
 // readAgain reads from the beginning, because rows were skipped.

@@ -10,6 +10,8 @@ type progress struct {
 	known       [classes]int64 // in a full pass: rows up to here are not new
 	restart     bool           // the next read begins at 0 because of new ranges
 	full        bool           // a full pass is running
+	pass        bool           // it is, or a read from the beginning because of new ranges
+	passed      time.Time      // when the last of either ended
 	dry         bool           // the last read has read all rows that there were
 	most        int            // rows per read: fewer if they are large
 	past        uint64         // looks up to this number are over: they were used, or rows or notifications came after them
@@ -26,7 +28,7 @@ func (p *progress) begin(now time.Time, fullPass time.Duration) progress {
 			p.seen, p.known, p.dry = [classes]int64{}, [classes]int64{}, false
 		}
 		lower(&p.known, p.floor.at())
-		p.restart = false
+		p.restart, p.pass = false, true
 		p.after, p.fullAt = [classes]int64{}, now.Add(fullPass)
 	}
 	p.began = now
@@ -64,6 +66,9 @@ func (p *progress) done(a *answer, was *progress, fresh bool, now time.Time, o *
 		return now
 	}
 	p.full, p.known = false, [classes]int64{}
+	if p.pass && !p.restart {
+		p.pass, p.passed = false, now
+	}
 	at := was.began.Add(p.pollAfter(now, o))
 	if !at.After(now) {
 		at = now.Add(p.pollAfter(now, o))

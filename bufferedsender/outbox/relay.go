@@ -104,6 +104,7 @@ type Relay struct {
 	stats   atomic.Pointer[Stats]
 	state   atomic.Pointer[state]
 	trouble atomic.Pointer[troubled]
+	passed  atomic.Int64 // when the last full pass ended, in nanoseconds since 1970; before the first one, when Run began
 }
 
 // NewRelay returns a relay that sends the rows of a table to a sender. It does not access the database. The error names

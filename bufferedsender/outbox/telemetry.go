@@ -15,6 +15,7 @@ const lagEvery = 10 * time.Second
 
 // observe reports the metrics of the relay until stop is called. TELEMETRY.md of bufferedsender describes them.
 func (r *Relay) observe() (stop func(), err error) {
+	r.passed.Store(time.Now().UnixNano())
 	meter := r.opts.MeterProvider.Meter("github.com/go-azsearch/azsearch/bufferedsender/outbox")
 	attributes := metric.WithAttributeSet(attribute.NewSet(attribute.String("azsearch.queue.name", r.table.Queue)))
 	var errs []error
@@ -46,10 +47,11 @@ func (r *Relay) observe() (stop func(), err error) {
 	rows, err := meter.Int64ObservableGauge("azsearch.outbox.rows", metric.WithUnit("{row}"), metric.WithDescription("Rows in the table, estimated above 10,000."))
 	oldest, err2 := meter.Float64ObservableGauge("azsearch.outbox.oldest_age", metric.WithUnit("s"), metric.WithDescription("Age of the oldest row, 0 if there is none."))
 	transaction, err3 := meter.Float64ObservableGauge("azsearch.outbox.oldest_transaction", metric.WithUnit("s"), metric.WithDescription("Age of the oldest transaction in the database."))
-	if err := errors.Join(append(errs, err, err2, err3)...); err != nil {
+	pass, err4 := meter.Float64ObservableGauge("azsearch.outbox.pass.age", metric.WithUnit("s"), metric.WithDescription("Age of the last full pass that has ended; before the first one, of the relay."))
+	if err := errors.Join(append(errs, err, err2, err3, err4)...); err != nil {
 		return nil, err
 	}
-	all = append(all, rows, oldest, transaction)
+	all = append(all, rows, oldest, transaction, pass)
 	var mu sync.Mutex
 	var lag Lag
 	var asked time.Time
@@ -57,6 +59,7 @@ func (r *Relay) observe() (stop func(), err error) {
 		for _, f := range read {
 			f(o)
 		}
+		o.ObserveFloat64(pass, time.Since(time.Unix(0, r.passed.Load())).Seconds(), attributes)
 		mu.Lock()
 		defer mu.Unlock()
 		if time.Since(asked) >= lagEvery {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
@@ -44,4 +45,34 @@ func TestTelemetryIsWhatTheManualSays(t *testing.T) {
 	stop()
 	require.NoError(t, reader.Collect(context.Background(), &all))
 	require.Empty(t, all.ScopeMetrics)
+}
+
+// A relay reads from the beginning every two minutes. While its queue is paused, the age grows.
+func TestTheAgeOfTheLastFullPassIsThatOfOneThatHasEnded(t *testing.T) {
+	inBubble(t, func(t *testing.T, db database) {
+		reader := sdk.NewManualReader()
+		table := &Table{Dialect: SQLite, Queue: "q"}
+		o := calm(RelayOptions{MeterProvider: sdk.NewMeterProvider(sdk.WithReader(reader))})
+		tryRelay(t, db, table, newScripted(), o)
+		age := func() float64 {
+			var all metricdata.ResourceMetrics
+			require.NoError(t, reader.Collect(t.Context(), &all))
+			for _, m := range all.ScopeMetrics[0].Metrics {
+				if m.Name == "azsearch.outbox.pass.age" {
+					return m.Data.(metricdata.Gauge[float64]).DataPoints[0].Value
+				}
+			}
+			return -1
+		}
+		passes(time.Minute)
+		require.InDelta(t, 60, age(), 1, "the first read is a pass")
+		passes(70 * time.Second)
+		require.InDelta(t, 10, age(), 1)
+		require.NoError(t, table.Pause(t.Context(), db))
+		passes(10 * time.Minute)
+		require.InDelta(t, 610, age(), 1)
+		require.NoError(t, table.Resume(t.Context(), db))
+		passes(10 * time.Second)
+		require.Less(t, age(), 10.0)
+	})
 }
