@@ -48,7 +48,7 @@
 //   - Delivery is at least once. A confirmed row that is not yet deleted may be sent again; its document is then older
 //     until the next row of the key is sent.
 //   - Each key has one relay at a time. When a relay dies, the others take its keys over after RelayOptions.Lease, by
-//     default 15 s; after an orderly end, within seconds. A relay that settles nothing for three
+//     default 12 s; after an orderly end, within seconds. A relay that settles nothing for three
 //     RequestTimeouts gives its keys to the others, and tries some of them for ten seconds each minute.
 //   - If the database goes back (a failover to a standby that is behind, a restore, a crash with synchronous_commit =
 //     off), the relay reads from the beginning, and the Loader reads again the keys for which the index may be ahead.

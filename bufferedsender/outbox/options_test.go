@@ -376,7 +376,7 @@ func TestOptionsThatAreNotSetHaveTheirDefaults(t *testing.T) {
 	require.Equal(t, 250*time.Millisecond, o.Poll)
 	require.Equal(t, 2*time.Minute, o.fullPass)
 	require.Equal(t, 24*time.Hour, o.TombstonesFor)
-	require.Equal(t, 3*time.Second, o.renew)
+	require.Equal(t, 2*time.Second, o.renew)
 	require.Equal(t, 1000, o.maxRows, "half of the sender's buffer")
 	require.EqualValues(t, 4<<20, o.maxBytes)
 	require.ErrorContains(t, r.Ready(), "is not running")
@@ -387,21 +387,21 @@ func TestOptionsThatAreNotSetHaveTheirDefaults(t *testing.T) {
 	require.EqualValues(t, bufferedsender.DefaultMaxBufferedBytes/2, r.opts.maxBytes)
 }
 
-// RelayOptions.Lease: nine seconds longer than a margin, "15 s for a sender with its defaults".
-func TestALeaseOutlastsItsMarginByNineSeconds(t *testing.T) {
+// RelayOptions.Lease: six seconds longer than a margin, "12 s for a sender with its defaults".
+func TestALeaseOutlastsItsMarginBySixSeconds(t *testing.T) {
 	sender, _ := realSender(t)
 	to := newScripted()
 	to.info = sender.Raw().Info()
 	for want, waits := range map[time.Duration][2]time.Duration{
-		15 * time.Second: {bufferedsender.DefaultRequestTimeout, bufferedsender.DefaultUnknownWait},
-		14 * time.Second: {time.Second, -1},
-		30 * time.Second: {time.Second, 20 * time.Second},
+		12 * time.Second: {bufferedsender.DefaultRequestTimeout, bufferedsender.DefaultUnknownWait},
+		11 * time.Second: {time.Second, -1},
+		27 * time.Second: {time.Second, 20 * time.Second},
 	} {
 		to.info.RequestTimeout, to.info.UnknownWait = waits[0], waits[1]
 		r, err := NewRelay(newSQLite(t).DB, &Table{Dialect: SQLite, Queue: "q"}, to, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, r.opts.Lease)
-		require.Equal(t, 3*time.Second, r.opts.renew)
+		require.Equal(t, 2*time.Second, r.opts.renew)
 	}
 }
 

@@ -64,8 +64,8 @@ type RelayOptions struct {
 	TombstonesFor time.Duration
 
 	// Lease is how long a stopped relay keeps its ranges. After a crash its rows are late by up to Lease. Its minimum
-	// is a margin plus two seconds, its default a margin plus nine. The margin is the sender's UnknownWait plus one
-	// second, at least five seconds. So the default is 15 s for a sender with its defaults. A request is cut off one
+	// is a margin plus two seconds, its default a margin plus six. The margin is the sender's UnknownWait plus one
+	// second, at least five seconds. So the default is 12 s for a sender with its defaults. A request is cut off one
 	// margin before its leases end if they could not be renewed.
 	Lease time.Duration
 	// Poll is the interval until the next read after one that found nothing. Defaults to 250 ms.
@@ -143,7 +143,7 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	}
 	margin := max(5*time.Second, r.info.UnknownWait+time.Second)
 	r.terms = relay.Terms{Margin: margin, Shortest: relay.Shortest(r.info.RequestTimeout)}
-	positive("Lease", &o.Lease, margin+9*time.Second)
+	positive("Lease", &o.Lease, margin+6*time.Second)
 	spare := o.Lease - margin
 	o.renew = cmp.Or(o.renew, min(10*time.Second, spare/3))
 	if spare < 2*time.Second {

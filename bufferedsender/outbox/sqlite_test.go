@@ -95,8 +95,8 @@ func TestAnIdleRelayAsksTheDatabaseSeldom(t *testing.T) {
 		wake bool
 		most int // in ten minutes
 	}{
-		"with Wake: renewals of leases, one read in 15 s, and full passes":         {true, 250},
-		"without Wake: one read in each Poll, renewals of leases, and full passes": {false, 2400 + 200 + 5},
+		"with Wake: renewals of leases, one read in 15 s, and full passes":         {true, 350},
+		"without Wake: one read in each Poll, renewals of leases, and full passes": {false, 2400 + 300 + 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, db database) {

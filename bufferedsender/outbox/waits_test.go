@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
 )
 
 func TestARelayBehindADeadOneNamesItAndUntilWhenItWaits(t *testing.T) {
@@ -84,5 +87,29 @@ func TestARelayWhoseRowsAreNotSettledSaysSo(t *testing.T) {
 		}
 		require.Contains(t, log.String(), "rows=3 in_sender=2")
 		to.release()
+	})
+}
+
+// The default Lease: the keys of a relay that died have waited no longer than 13 s when they are sent.
+func TestKeysOfADeadRelayAreSentAfterTwelveSeconds(t *testing.T) {
+	inBubble(t, func(t *testing.T, db database) {
+		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
+		to.info.RequestTimeout, to.info.UnknownWait = bufferedsender.DefaultRequestTimeout, bufferedsender.DefaultUnknownWait
+		dead, err := NewRelay(db.DB, table, to, nil)
+		require.NoError(t, err)
+		_, err = newLeasing(dead).tick(t.Context(), db.DB, sharing, 0)
+		require.NoError(t, err)
+		uploads(t, db, table, gadget{ID: "a"})
+		r, err := NewRelay(db.DB, table, to, &RelayOptions{Logger: quiet()})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- r.Run(ctx) }()
+		passes(11900 * time.Millisecond)
+		require.Empty(t, to.keys())
+		passes(1100 * time.Millisecond)
+		require.Equal(t, []string{"a"}, to.keys())
+		cancel()
+		require.NoError(t, <-ended)
 	})
 }

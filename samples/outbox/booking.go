@@ -168,7 +168,7 @@ func (s *store) all(ctx context.Context) (map[string]Booking, error) {
 }
 
 // lease delays the keys of a killed relay. It must be at least a margin of five seconds plus time to renew. These
-// values are short for the demonstration; use the defaults (15 s), which tolerate a slow database.
+// values are short for the demonstration; use the defaults (12 s), which tolerate a slow database.
 const (
 	requestTimeout = 2 * time.Second
 	lease          = 9 * time.Second
