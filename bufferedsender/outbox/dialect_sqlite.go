@@ -139,7 +139,7 @@ func checkpoint(ctx context.Context, c *sql.Conn, _ func(string) string) error {
 const mainFile = `SELECT file FROM pragma_database_list WHERE name = 'main'`
 
 // settings returns the settings that make an SQLite database fail as soon as two processes use it, and what a relay
-// cannot notice.
+// cannot detect.
 func settings(ctx context.Context, db Queryer, _ func(string) string) (string, error) {
 	var journal string
 	var patience int64

@@ -64,9 +64,9 @@
 // # Operating it
 //
 // [Table.Lag] reports how far behind the relays are, [Relay.Stats] what one relay has done, [Relay.Ready] what fails
-// or is waited for, and the sender's Health whether the service accepts requests. TELEMETRY.md lists the metrics. [Table.Pause],
-// [Table.Resume] and [Table.Purge] affect all relays. [Table.Backfill] enqueues the existing entities, behind all live
-// rows.
+// or is waited for, and the sender's Health whether the service accepts requests. TELEMETRY.md lists the metrics.
+// [Table.Pause], [Table.Resume] and [Table.Purge] affect all relays. [Table.Backfill] enqueues the existing entities,
+// behind all live rows.
 //
 // # Databases
 //

@@ -16,7 +16,7 @@ type leasing struct {
 	slot                                         int64
 	lease                                        int64 // in milliseconds
 	renew, join, move, fill, acquire, give, quit string
-	holder                                       string // finds who holds what this relay lacks
+	holder                                       string // looks up the owner of a range that this relay lacks
 
 	file *databaseFile
 
@@ -60,8 +60,8 @@ type tally struct {
 	probing       int           // relays that try one range each
 	paused        bool
 	rows          bool      // it is paused and has rows
-	holder        string    // who holds a range that this relay lacks, "" if it only may not be used yet
-	until         time.Time // and until when; zero: nobody, or this relay lacks none
+	holder        string    // of a range that this relay lacks, "" if a wait must end before its use
+	until         time.Time // end of that lease; zero: this relay lacks none
 	letters       bool      // there are dead letters
 	renewals      int64     // how often this relay has renewed its leases
 	server        string
@@ -98,8 +98,8 @@ func (l *leasing) close() {
 }
 
 // tick renews the leases, registers this relay if it is not known, moves it to a place, and takes free ranges until it
-// has its share; otherwise it asks who holds one that it lacks. draining is how many ranges it holds and is giving away.
-// A tick without changes is one statement.
+// has its share; otherwise it looks up the owner of one that it lacks. draining is how many ranges it holds and is
+// giving away. A tick without changes is one statement.
 func (l *leasing) tick(ctx context.Context, db *sql.DB, at place, draining int) (t tally, err error) {
 	err = l.on(ctx, db, func(c Queryer) error {
 		if err := l.file.check(); err != nil {

@@ -135,7 +135,7 @@ func (l *loop) step(now time.Time) {
 	for k := range kinds {
 		l.begin(k, now)
 	}
-	l.tell(now)
+	l.logWaits(now)
 }
 
 // begin begins work of a kind, if there is any and it is due.

@@ -47,7 +47,7 @@ func (r *Relay) observe() (stop func(), err error) {
 	rows, err := meter.Int64ObservableGauge("azsearch.outbox.rows", metric.WithUnit("{row}"), metric.WithDescription("Rows in the table, estimated above 10,000."))
 	oldest, err2 := meter.Float64ObservableGauge("azsearch.outbox.oldest_age", metric.WithUnit("s"), metric.WithDescription("Age of the oldest row, 0 if there is none."))
 	transaction, err3 := meter.Float64ObservableGauge("azsearch.outbox.oldest_transaction", metric.WithUnit("s"), metric.WithDescription("Age of the oldest transaction in the database."))
-	pass, err4 := meter.Float64ObservableGauge("azsearch.outbox.pass.age", metric.WithUnit("s"), metric.WithDescription("Age of the last full pass that has ended; before the first one, of the relay."))
+	pass, err4 := meter.Float64ObservableGauge("azsearch.outbox.pass.age", metric.WithUnit("s"), metric.WithDescription("Age of the last full pass that has ended, or of the relay."))
 	if err := errors.Join(append(errs, err, err2, err3, err4)...); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// waits is what a relay waits for while it moves no row. It is logged when it begins, and then every ten seconds. The
+// waits holds the reason for which a relay moves no row. It is logged when it begins, and then every ten seconds. The
 // loop owns it.
 type waits struct {
 	share int // of the ranges, as logged
@@ -67,8 +67,8 @@ func (l *loop) waiting(t *tally, want int, now time.Time) (err error) {
 	return err
 }
 
-// tell logs what the relay waits for, if it is time.
-func (l *loop) tell(now time.Time) {
+// logWaits logs what the relay waits for, if it is time.
+func (l *loop) logWaits(now time.Time) {
 	w := &l.waits
 	switch settled := l.desk.settled; {
 	case l.flights.planned() == 0: // keys in back-off have logged why
@@ -85,7 +85,7 @@ func (l *loop) tell(now time.Time) {
 	w.said = now
 	switch w.on {
 	case nobody:
-		l.r.log(slog.LevelInfo, "outbox: rows in hand, none settled", nil, "since", w.since, "rows", l.stats.InHand, "in_sender", l.flights.offered,
+		l.r.log(slog.LevelInfo, "outbox: buffered rows, none settled", nil, "since", w.since, "rows", l.stats.InHand, "in_sender", l.flights.offered,
 			"next", "see the Health of its sender")
 	case resume:
 		l.r.log(slog.LevelInfo, "outbox: queue paused while rows wait", nil, w.attrs...)
@@ -112,11 +112,11 @@ func (w *waits) next() time.Time {
 }
 
 // rowsWait reports whether a paused queue has rows. It is asked on a connection of the pool and for a second at most,
-// because a table that is locked while its queue is paused must not delay the renewal of leases; an error means no.
+// because a table that is locked while its queue is paused must not delay the renewal of leases.
 func (t *Table) rowsWait(ctx context.Context, db *sql.DB) (is bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_ = sqlkit.OnConn(ctx, db, func(c *sql.Conn) error {
+	_ = sqlkit.OnConn(ctx, db, func(c *sql.Conn) error { // an error means no
 		return sqlkit.One(ctx, c, &is, t.text(`SELECT EXISTS (SELECT 1 FROM {t} WHERE queue = ?1)`), t.Queue)
 	})
 	return is

@@ -72,7 +72,7 @@ func TestARelayWhoseRowsAreNotSettledSaysSo(t *testing.T) {
 		table, to, log := &Table{Dialect: SQLite, Queue: "q"}, newScripted(), new(lockedBuffer)
 		to.holds = true
 		tryRelay(t, db, table, to, RelayOptions{Logger: logTo(log)})
-		says := func() int { return strings.Count(log.String(), "rows in hand, none settled") }
+		says := func() int { return strings.Count(log.String(), "buffered rows, none settled") }
 		passes(time.Minute)
 		require.Zero(t, says(), "there are no rows")
 		db.inTx(t, func(tx *sql.Tx) error { return WriteKeys(t.Context(), tx, table, "no-loader") })
