@@ -113,3 +113,14 @@ func TestKeysOfADeadRelayAreSentAfterTwelveSeconds(t *testing.T) {
 		require.NoError(t, <-ended)
 	})
 }
+
+func TestARelayThatTakesNoRangeAfterAServerChangeSaysUntilWhen(t *testing.T) {
+	l := still(t, &accepting{}, RelayOptions{})
+	l.begun("", "a test", time.Now())
+	l.ticked(nil)
+	require.ErrorContains(t, l.r.Ready(), "no ranges until "+l.back.quiet.Format(time.RFC3339))
+	require.Equal(t, earlier, l.waits.on)
+	l.back.quiet = time.Now()
+	l.ticked(map[int]int64{0: 2})
+	require.NoError(t, l.r.Ready())
+}
