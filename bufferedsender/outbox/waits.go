@@ -116,8 +116,8 @@ func (w *waits) next() time.Time {
 func (t *Table) rowsWait(ctx context.Context, db *sql.DB) (is bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_ = sqlkit.OnConn(ctx, db, func(c *sql.Conn) error { // an error means no
+	_ = sqlkit.OnConn(ctx, db, func(c *sql.Conn) error {
 		return sqlkit.One(ctx, c, &is, t.text(`SELECT EXISTS (SELECT 1 FROM {t} WHERE queue = ?1)`), t.Queue)
-	})
+	}) // an error means no: what fails is reported by ticks
 	return is
 }
