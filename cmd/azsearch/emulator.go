@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/ui"
+	"github.com/go-azsearch/azsearch/internal/webpage"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -41,7 +44,8 @@ a file: -seed STATE.json -save STATE.json continues where it stopped. By hand:
    {"indexes": [{"definition": {"name": "hotels", "fields": [{"name": "id", "type": "Edm.String", "key": true},
      {"name": "name", "type": "Edm.String", "searchable": true}]}, "documents": [{"id": "1", "name": "Ritz"}]}]}
 
-The default keys are public, so do not load secret data. With -ui a line on
+The default keys are public, so do not load secret data; with them requests to
+other host names than localhost are refused, see -host. With -ui a line on
 stderr has the URL of the page for browsers; everyone who can reach it can read
 everything and inject faults.
 
@@ -49,6 +53,7 @@ everything and inject faults.
 		OnUsageError: usageError,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "addr", Usage: "listen on `HOST:PORT`; port 0 picks a free one", Value: "127.0.0.1:8080"},
+			&cli.StringSliceFlag{Name: "host", Usage: "answer to the host name `NAME` too, as of a container; while a default key or -any-token is accepted, only to it, localhost, IP addresses and that of -addr; can be repeated"},
 			&cli.BoolFlag{Name: "tls", Usage: "serve https, with a certificate generated at the start"},
 			&cli.StringFlag{Name: "tls-cert-out", Usage: "write that certificate to `FILE` in PEM, for clients to trust (curl --cacert FILE; SSL_CERT_FILE=FILE for Go on Linux)"},
 			&cli.StringFlag{Name: "api-key", Usage: "accept `KEY` as the admin key", Value: searchtest.AdminKey},
@@ -69,6 +74,7 @@ everything and inject faults.
 			return refuseArguments(func(c *cli.Command) error {
 				return emulate(ctx, emulation{
 					addr:       c.String("addr"),
+					hosts:      c.StringSlice("host"),
 					tls:        c.Bool("tls"),
 					tlsCertOut: c.String("tls-cert-out"),
 					apiKey:     c.String("api-key"),
@@ -94,6 +100,7 @@ everything and inject faults.
 // emulation has the values of the flags.
 type emulation struct {
 	addr             string
+	hosts            []string // further names of this machine
 	tls              bool
 	tlsCertOut       string
 	apiKey, queryKey string
@@ -173,13 +180,17 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 		opts.Logger = slog.New(requests)
 	}
 	srv := searchtest.NewServer(opts)
+	host, _, _ := net.SplitHostPort(e.addr) // listen refuses an address that cannot be split
+	hosts := append(e.hosts, host)
+	if e.open() {
+		srv.Intercept(onlyTo(hosts))
+	}
 	if !e.quiet {
 		srv.Intercept(requests.intercept)
 	}
 	if e.ui {
 		// The page comes after the log of requests, so the log leaves out the page's own requests.
-		host, _, _ := net.SplitHostPort(e.addr) // listen refuses an address that cannot be split
-		srv.Intercept(ui.New(srv, ui.Options{QueryKey: e.queryKey, Faults: string(scriptText), Host: host}).Intercept)
+		srv.Intercept(ui.New(srv, ui.Options{QueryKey: e.queryKey, Faults: string(scriptText), Hosts: hosts}).Intercept)
 	}
 	if script != nil {
 		srv.SetFaults(script)
@@ -219,6 +230,29 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 		return failed(err)
 	}
 	return nil
+}
+
+// open reports whether everyone knows what the emulator accepts.
+func (e *emulation) open() bool {
+	return e.apiKey == searchtest.AdminKey || e.queryKey == searchtest.QueryKey || e.anyToken
+}
+
+// onlyTo returns an interceptor that refuses requests to other host names. A page of any site can point its own name
+// to this machine (DNS rebinding): its requests then have that name, and the browser gives it the replies.
+func onlyTo(hosts []string) func(*http.Request, func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	return func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		if webpage.Known(hosts, r.Host) {
+			return next(r)
+		}
+		body, err := json.Marshal(map[string]any{"error": map[string]string{
+			"code":    "Forbidden",
+			"message": "azsearch emulator with a default key or -any-token does not answer to the name " + r.Host + ": use localhost or an IP address, allow the name with -host, or set keys of your own",
+		}})
+		return &http.Response{
+			Status: "403 Forbidden", StatusCode: http.StatusForbidden, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r,
+		}, err
+	}
 }
 
 // variables returns lines for a shell, after which other commands use the emulator. A key of the user's own is not

@@ -42,6 +42,40 @@ func TestEmulatorServesItsEndpointWithTheKeysOfItsFlags(t *testing.T) {
 	}
 }
 
+// A page of any site can point its own name to this machine, and then send what everyone knows.
+func TestDefaultKeysOpenNothingToForeignHostNames(t *testing.T) {
+	request := func(e *emulator, host, key string) int {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, e.url+"/indexes/x?api-version=2026-04-01", nil)
+		require.NoError(t, err)
+		req.Host = host
+		req.Header.Set("Origin", "http://"+host)
+		if req.Header.Set("Api-Key", key); key == "" {
+			req.Header.Set("Authorization", "Bearer x")
+		}
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		defer resp.Body.Close()
+		return resp.StatusCode
+	}
+	for _, c := range []struct {
+		key   string
+		args  []string
+		names map[string]int
+	}{
+		{searchtest.AdminKey, []string{"-host", "search", "-host", "other"}, map[string]int{
+			"evil.example": 403, "evil.example:80": 403, "127.0.0.1.evil.example": 403, "localhost:80": 404, "127.0.0.1": 404, "[::1]:8080": 404, "search:8080": 404, "OTHER": 404,
+		}},
+		{"own", []string{"-api-key", "own"}, map[string]int{"evil.example": 403}}, // the query key is the default one
+		{"own", []string{"-api-key", "own", "-query-key", "own2", "-any-token"}, map[string]int{"evil.example": 403}},
+		{"own", []string{"-api-key", "own", "-query-key", "own2"}, map[string]int{"any.example": 404}},
+	} {
+		e := startEmulator(t, append([]string{"-quiet", "-ui"}, c.args...)...)
+		for name, want := range c.names {
+			assert.Equal(t, want, request(e, name, c.key), "%v %s", c.args, name)
+		}
+	}
+}
+
 func TestPortThatIsTakenIsOneLineAndExit2(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

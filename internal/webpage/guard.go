@@ -30,7 +30,7 @@ func Guard(hosts []string, next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		if !known(hosts, r.Host) {
+		if !Known(hosts, r.Host) {
 			Refuse(w, http.StatusForbidden, "the page does not answer to the name "+r.Host+": use localhost, the address of the server, or a name that the program allows")
 			return
 		}
@@ -47,9 +47,9 @@ func Guard(hosts []string, next http.Handler) http.Handler {
 	})
 }
 
-// known reports whether a Host header identifies this server independently of name servers: by an IP address, or by
-// one of hosts.
-func known(hosts []string, hostport string) bool {
+// Known reports whether a Host header identifies this server independently of name servers: by an IP address, or by
+// one of hosts, which have no port.
+func Known(hosts []string, hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
 		host = h

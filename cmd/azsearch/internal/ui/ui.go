@@ -27,9 +27,9 @@ type Options struct {
 	QueryKey string
 	// Faults is the text of the server's fault script, in the format of searchtest.ParseFaults. Defaults to none.
 	Faults string
-	// Host is an additional host name of the page, without a port. localhost and numeric addresses are always
+	// Hosts are additional host names of the page, without a port. localhost and numeric addresses are always
 	// allowed. Defaults to none.
-	Host string
+	Hosts []string
 }
 
 // Page is the page and the API below it. It is safe for concurrent use.
@@ -53,7 +53,7 @@ func New(srv *searchtest.Server, opts Options) *Page {
 	if script, err := searchtest.ParseFaults(strings.NewReader(opts.Faults)); err == nil {
 		p.faults.Script, p.faults.Label = opts.Faults, labelOf(script)
 	}
-	p.handler = webpage.Guard([]string{opts.Host}, p.routes())
+	p.handler = webpage.Guard(opts.Hosts, p.routes())
 	return p
 }
 

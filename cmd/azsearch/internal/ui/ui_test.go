@@ -165,7 +165,7 @@ func TestMethodsThatAnAddressDoesNotHaveAreRefused(t *testing.T) {
 }
 
 func TestThePageIsThereUnderNamesOfOurOwnOnly(t *testing.T) {
-	s := show(t, Options{Host: "devbox"})
+	s := show(t, Options{Hosts: []string{"devbox"}})
 	for name, status := range map[string]int{
 		"localhost": 200, "LOCALHOST:8080": 200, "127.0.0.1": 200, "127.0.0.1:8080": 200, "[::1]": 200, "[::1]:8080": 200, "192.168.1.7:8080": 200, "devbox:8080": 200, "DevBox": 200,
 		"evil.example": 403, "evil.example:8080": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403, "devbox.evil.example": 403, ":8080": 403, "0x7f.1": 403,
