@@ -20,6 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/load"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/trial"
 	"github.com/go-azsearch/azsearch/models"
@@ -65,7 +66,7 @@ func runBench(ctx context.Context, c *serviceCall) (err error) {
 		return err
 	}
 	if !c.Bool("yes") {
-		if err := c.confirm(fmt.Sprintf("create the index %s (%s) at %s, fill it for up to %v, and delete it?", scratch.Name, amount.Of(len(scratch.Fields), "field"), c.service.Endpoint(), c.Duration("for"))); err != nil {
+		if err := c.confirm(ctx, fmt.Sprintf("create the index %s (%s) at %s, fill it for up to %v, and delete it?", scratch.Name, amount.Of(len(scratch.Fields), "field"), c.service.Endpoint(), c.Duration("for"))); err != nil {
 			return err
 		}
 	}
@@ -161,9 +162,14 @@ func (c *serviceCall) eachDocument(ctx context.Context, index *models.SearchInde
 }
 
 // confirm asks a question on stderr and returns an error unless the answer on stdin is y or yes.
-func (c *serviceCall) confirm(question string) error {
+func (c *serviceCall) confirm(ctx context.Context, question string) error {
 	fmt.Fprint(c.stderr, question+" [y/N] ")
-	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // the end of input counts as no
+	in := source.Released(ctx, os.Stdin)
+	defer in.Close()
+	line, err := bufio.NewReader(in).ReadString('\n') // the end of input counts as no
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return nil

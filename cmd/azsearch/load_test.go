@@ -226,3 +226,22 @@ func TestRecordThatDecodingWouldChangeIsNeitherLoadedNorEqual(t *testing.T) {
 	assert.Contains(t, got.stderr, "utf8.csv:2: the text is not UTF-8")
 	assert.Zero(t, e.count(t))
 }
+
+// A producer such as tail -f may say nothing for hours.
+func TestRecordsOfAPipeAreSentBeforeItEndsAndASignalEndsTheWait(t *testing.T) {
+	e := startEmulator(t, "-quiet")
+	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
+	s := newSession(t, e.url, nil)
+	cmd := s.command("load", "-index", "hotels", "-")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = in.Write([]byte(hotelLines(2) + `{"id"`))
+	require.NoError(t, err)
+	testkit.Eventually(t, func() bool { return e.count(t) == 2 })
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	_ = cmd.Wait() // the exit code has the result
+	assert.Equal(t, 130, cmd.ProcessState.ExitCode(), stderr.String())
+}

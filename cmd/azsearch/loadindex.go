@@ -61,7 +61,7 @@ func (l *loading) create(ctx context.Context, o *load.Options) (err error) {
 		if err != nil || !info.Mode().IsRegular() || o.Filter != nil {
 			continue
 		}
-		f, err := source.Open(name, o.Source)
+		f, err := source.Open(ctx, name, o.Source)
 		if err != nil {
 			continue // reported when the load reads the file
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
@@ -109,7 +110,9 @@ func runSearch(ctx context.Context, c *serviceCall) error {
 func (c *serviceCall) vector(ctx context.Context, path string) (q search.VectorQuery, err error) {
 	read := func() ([]byte, error) { return os.ReadFile(path) }
 	if path == "-" {
-		read = func() ([]byte, error) { return io.ReadAll(os.Stdin) }
+		in := source.Released(ctx, os.Stdin)
+		defer in.Close()
+		read = func() ([]byte, error) { return io.ReadAll(in) }
 	}
 	content, err := read()
 	if err != nil {

@@ -82,7 +82,7 @@ type inference struct {
 }
 
 func (i *inference) file(ctx context.Context, name string, o source.Options) error {
-	f, err := source.Open(name, o)
+	f, err := source.Open(ctx, name, o)
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (r *run) read(yield func(*source.Block) bool) error {
 func (r *run) readFile(i int, yield func(*source.Block) bool) (more bool, err error) {
 	o := r.Source
 	o.From = r.first.Key
-	f, err := source.Open(r.Files[i], o)
+	f, err := source.Open(r.ctx, r.Files[i], o)
 	if err != nil {
 		return false, err
 	}

@@ -4,6 +4,7 @@ package source
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,8 +119,9 @@ type File struct {
 	ahead   int64    // with keyed: how much further a position is than the offset of the rows
 }
 
-// Open opens a file and detects its format and compression.
-func Open(name string, o Options) (_ *File, err error) {
+// Open opens a file and detects its format and compression. The end of ctx ends Open, and Next with the cause, where
+// they wait for the standard input or a pipe.
+func Open(ctx context.Context, name string, o Options) (_ *File, err error) {
 	f := &File{Name: name}
 	defer func() {
 		if err != nil {
@@ -142,8 +144,9 @@ func Open(name string, o Options) (_ *File, err error) {
 		f.closers, f.text, f.Kind = append(f.closers, rows), &text{r: f.raw}, CSV
 		return f, f.begin(nil) // separator is a comma, quote a double quote
 	}
+	regular := false
 	if name != Stdin {
-		opened, err := os.Open(name)
+		opened, err := openFile(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -156,8 +159,14 @@ func Open(name string, o Options) (_ *File, err error) {
 		case info.IsDir():
 			return nil, fmt.Errorf("is a directory; name its files, for example %s", filepath.Join(name, "*.jsonl"))
 		case info.Mode().IsRegular():
-			f.Size = info.Size()
+			f.Size, regular = info.Size(), true
 		}
+	}
+	var waits *pipe
+	if !regular {
+		waits = newPipe(ctx, in)
+		f.closers = append(f.closers, waits)
+		in = waits
 	}
 	f.raw = &counter{r: in}
 	unpacked, packed, err := compressed.NewReader(f.raw)
@@ -166,7 +175,7 @@ func Open(name string, o Options) (_ *File, err error) {
 	}
 	f.Packed = packed
 	f.closers = append(f.closers, unpacked)
-	f.text = &text{r: unpacked}
+	f.text = &text{r: unpacked, waits: waits}
 	head, err := f.text.peek(headBytes)
 	if err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func TestKindIsFoundOut(t *testing.T) {
 		{"a.csv", csv, CSV}, {"a.TSV", "id\tname\n", CSV}, {"a", csv, CSV}, {"a.csv.gz", packed(t, csv, true), CSV}, {"a.csv", "\ufeffid\n1\n", CSV},
 		{"a.jsonl", RejectMark + ",\"file\":\"x\"}\n", Rejects}, {"empty.json", "", JSONLines}, {"empty.csv", "", CSV}, {"empty", "", JSONLines},
 	} {
-		f, err := Open(file(t, c.name, c.content), Options{})
+		f, err := Open(t.Context(), file(t, c.name, c.content), Options{})
 		require.NoError(t, err, c.name)
 		assert.Equal(t, c.kind, f.Kind, c.name)
 		_, err = all(t, f)
@@ -94,14 +94,14 @@ func TestFileThatCannotBeReadSaysWhatToDo(t *testing.T) {
 		{"a.gz", "\x1f\x8bno", "", "a.gz"},
 		{"a", "x", "xml", "jsonl"},
 	} {
-		_, err := Open(file(t, c.name, c.content), Options{Kind: c.kind})
+		_, err := Open(t.Context(), file(t, c.name, c.content), Options{Kind: c.kind})
 		assert.ErrorContains(t, err, c.says, c.name)
 	}
-	_, err := Open(t.TempDir(), Options{})
+	_, err := Open(t.Context(), t.TempDir(), Options{})
 	assert.ErrorContains(t, err, "*.jsonl")
-	_, err = Open(Stdin, Options{Stdin: strings.NewReader("PAR1")})
+	_, err = Open(t.Context(), Stdin, Options{Stdin: strings.NewReader("PAR1")})
 	assert.ErrorContains(t, err, "save it as a file")
-	_, err = Open(Stdin, Options{Stdin: iotest.ErrReader(errors.New("gone"))})
+	_, err = Open(t.Context(), Stdin, Options{Stdin: iotest.ErrReader(errors.New("gone"))})
 	assert.ErrorContains(t, err, "gone")
 }
 
@@ -112,7 +112,7 @@ func TestFileThatIsCutOffIsAnErrorAndItsWholeRecordsAreRead(t *testing.T) {
 		"a.json":     {"[" + strings.Repeat("{\"id\":\"1\"},\n", 100_000), "the array does not end"},
 		"a.jsonl.gz": {zipped[:len(zipped)/2], "the file is cut off"},
 	} {
-		f, err := Open(file(t, name, c.content), Options{})
+		f, err := Open(t.Context(), file(t, name, c.content), Options{})
 		require.NoError(t, err)
 		content, err := all(t, f)
 		assert.ErrorContains(t, err, c.says)
@@ -123,7 +123,7 @@ func TestFileThatIsCutOffIsAnErrorAndItsWholeRecordsAreRead(t *testing.T) {
 
 func TestFileThatBecomesShorterIsAnError(t *testing.T) {
 	name := file(t, "a.jsonl", strings.Repeat("{\"id\":\"1\"}\n", 100_000))
-	f, err := Open(name, Options{})
+	f, err := Open(t.Context(), name, Options{})
 	require.NoError(t, err)
 	b, err := f.Next()
 	require.NoError(t, err)
@@ -141,7 +141,7 @@ func TestReadingContinuesAtAPosition(t *testing.T) {
 	}
 	for name, content := range map[string]string{"a.csv": text.String(), "a.csv.gz": packed(t, text.String(), true), "a.csv.zst": packed(t, text.String(), false), "bom.csv": "\ufeff" + text.String()} {
 		path := file(t, name, content)
-		f, err := Open(path, Options{})
+		f, err := Open(t.Context(), path, Options{})
 		require.NoError(t, err)
 		b, err := f.Next()
 		require.NoError(t, err)
@@ -150,7 +150,7 @@ func TestReadingContinuesAtAPosition(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotEmpty(t, rest)
 
-		again, err := Open(path, Options{})
+		again, err := Open(t.Context(), path, Options{})
 		require.NoError(t, err)
 		require.NoError(t, again.Seek(to))
 		got, err := all(t, again)
@@ -178,7 +178,7 @@ func TestRecordThatIsTooLongIsPassedOver(t *testing.T) {
 
 func TestLineOfTenMegabytesIsARecord(t *testing.T) {
 	long := "{\"id\":\"" + strings.Repeat("x", 10<<20) + "\"}\n"
-	f, err := Open(file(t, "a.jsonl", "{}\n"+long+"{}\n"), Options{})
+	f, err := Open(t.Context(), file(t, "a.jsonl", "{}\n"+long+"{}\n"), Options{})
 	require.NoError(t, err)
 	content, err := all(t, f)
 	require.NoError(t, err)
@@ -186,9 +186,9 @@ func TestLineOfTenMegabytesIsARecord(t *testing.T) {
 }
 
 func TestEmptyReadsEndAtLast(t *testing.T) {
-	_, err := Open(Stdin, Options{Stdin: emptyReader{}})
+	_, err := Open(t.Context(), Stdin, Options{Stdin: emptyReader{}})
 	assert.ErrorIs(t, err, io.ErrNoProgress)
-	f, err := Open(Stdin, Options{Stdin: iotest.OneByteReader(strings.NewReader("{}\n{}"))})
+	f, err := Open(t.Context(), Stdin, Options{Stdin: iotest.OneByteReader(strings.NewReader("{}\n{}"))})
 	require.NoError(t, err)
 	content, err := all(t, f)
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 )
 
 // counter counts the bytes read through it.
@@ -29,6 +30,7 @@ type splitter interface {
 // text reads whole records from a reader.
 type text struct {
 	r     io.Reader
+	waits *pipe // what r reads, nil if r never waits long
 	cut   splitter
 	array bool // the text is an array, so it must end with a bracket
 
@@ -44,8 +46,9 @@ type text struct {
 
 var errArray = fmt.Errorf("the array does not end: %w", errCut)
 
-// fill reads until n bytes are buffered or the reader ends.
-func (t *text) fill(n int) {
+// fill reads until n bytes are buffered or the reader ends. It also ends if the reader would wait and the buffered
+// bytes are enough, which nil never is.
+func (t *text) fill(n int, enough func(b []byte) bool) {
 	if t.from > 0 && t.from+n > len(t.buf) {
 		t.to = copy(t.buf, t.buf[t.from:t.to])
 		t.from = 0
@@ -54,7 +57,16 @@ func (t *text) fill(n int) {
 		t.buf = append(t.buf[:t.to], make([]byte, n-t.to)...)
 	}
 	empty := 0
+	var until time.Time
 	for t.to-t.from < n && t.ended == nil {
+		if t.waits != nil && enough != nil && t.to > t.from {
+			if until.IsZero() {
+				until = time.Now().Add(pause)
+			}
+			if !t.waits.ready(until) && enough(t.buf[t.from:t.to]) {
+				return
+			}
+		}
 		read, err := t.r.Read(t.buf[t.to:])
 		t.to += read
 		t.ended = err
@@ -66,9 +78,12 @@ func (t *text) fill(n int) {
 	}
 }
 
-// peek returns the first n bytes, or all if there are fewer.
+// peek returns the first n bytes. It returns fewer if there are fewer, or if the reader would wait after the first
+// line with text.
 func (t *text) peek(n int) ([]byte, error) {
-	t.fill(n)
+	t.fill(n, func(b []byte) bool {
+		return bytes.IndexByte(bytes.TrimLeft(bytes.TrimPrefix(b, []byte("\ufeff")), " \t\r\n"), '\n') >= 0
+	})
 	if t.ended != nil && !errors.Is(t.ended, io.EOF) {
 		return nil, t.ended
 	}
@@ -80,7 +95,7 @@ func (t *text) skip(n int) { t.from += n }
 // discard skips n bytes.
 func (t *text) discard(n int64) error {
 	for n > 0 {
-		t.fill(1)
+		t.fill(1, nil)
 		if t.from == t.to {
 			return errors.Join(errors.New("the file is shorter than the position to resume from"), t.ended)
 		}
@@ -94,7 +109,7 @@ func (t *text) discard(n int64) error {
 // restart continues with a reader at another position.
 func (t *text) restart(r io.Reader) { t.r, t.from, t.to, t.ended = r, 0, 0, nil }
 
-// next appends whole records to data: one, or about a block of them.
+// next appends whole records to data: one, or about a block of them; fewer if the reader would wait for more.
 func (t *text) next(one bool, data []byte) ([]byte, error) {
 	t.tooLong, t.skipped = false, 0
 	most := t.mostRecord
@@ -102,7 +117,7 @@ func (t *text) next(one bool, data []byte) ([]byte, error) {
 		most = MaxRecord
 	}
 	for want := blockBytes; ; want = min(2*want, most) {
-		t.fill(want)
+		t.fill(want, func(b []byte) bool { return t.cut.Next(b, false) > 0 })
 		b := t.buf[t.from:t.to]
 		n := t.records(b, one)
 		switch {
@@ -154,7 +169,7 @@ func (t *text) overlong(data, b []byte) ([]byte, error) {
 	data = append(data, bytes.ReplaceAll(b[:shown], []byte("\n"), []byte(" "))...)
 	t.from += shown
 	for {
-		t.fill(1)
+		t.fill(1, nil)
 		b := t.buf[t.from:t.to]
 		n := bytes.IndexByte(b, '\n') + 1
 		if n == 0 {

@@ -19,7 +19,10 @@ var (
 // up to 128 MiB.
 func NewReader(r io.Reader) (_ io.ReadCloser, packed bool, err error) {
 	b := bufio.NewReaderSize(r, 256<<10)
-	head, err := b.Peek(len(zstdMagic))
+	head, err := b.Peek(1) // text may be shorter than a magic number, and r not ended
+	if err == nil && (head[0] == gzipMagic[0] || head[0] == zstdMagic[0]) {
+		head, err = b.Peek(len(zstdMagic))
+	}
 	if err != nil && err != io.EOF {
 		return nil, false, err
 	}
