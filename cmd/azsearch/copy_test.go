@@ -104,3 +104,42 @@ func TestCopyAndExportSession(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(got.stderr, "\n"), "one line: %q", got.stderr)
 	}
 }
+
+func TestFilesOfAnyFormatAreComparedWithAnIndex(t *testing.T) {
+	e := startEmulator(t, "-quiet")
+	s := newSession(t, e.url, map[string]string{
+		"hotels.json": `{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},{"name":"stars","type":"Edm.Int32"},
+			{"name":"opened","type":"Edm.DateTimeOffset"},{"name":"tags","type":"Collection(Edm.String)"},{"name":"secret","type":"Edm.String","retrievable":false},
+			{"name":"rooms","type":"Collection(Edm.ComplexType)","fields":[{"name":"n","type":"Edm.Int32"},{"name":"pin","type":"Edm.String","retrievable":false}]}]}`,
+		"a.jsonl": `{"id":"1","stars":5,"opened":"2024-01-31T00:00:00Z","tags":["a","b"],"secret":"x","rooms":[{"n":1,"pin":"9"},{"n":2}]}` + "\n" + `{"id":"2"}` + "\n",
+		"a.json":  "[\n" + `{"id":"2"}, {"id":"1","stars":"5","opened":"2024-01-31","tags":["a","b"],"rooms":[{"n":1},{"n":2}]}` + "]",
+		"b.json":  `[{"id":"1"}]`,
+		"odd.csv": "id,stars\n1,many\n",
+	})
+	require.Zero(t, s.run("load", "-quiet", "-create", "hotels.json", "a.jsonl").code)
+	require.Zero(t, s.run("export", "-quiet", "-o", "a.csv", "hotels").code)
+	require.Zero(t, s.run("backup", "-quiet", "nightly").code)
+	const unseen = "azsearch: not compared: field secret (retrievable:false), which index hotels does not return\nazsearch: not compared: field rooms/pin (retrievable:false), which index hotels does not return\n"
+	for _, name := range []string{"a.jsonl", "a.json", "a.csv", "-"} {
+		if name == "-" {
+			s.input = s.file("a.csv")
+		}
+		got := s.run("verify", name, "hotels")
+		assert.Zero(t, got.code, "%s: %s%s", name, got.stdout, got.stderr)
+		assert.Equal(t, unseen, got.stderr, "equal as far as the index shows")
+		assert.Equal(t, 2, strings.Count(got.stdout, "\t2 documents\t"), got.stdout)
+	}
+	s.input = `[{"id":"2"},{"id":"3"}]`
+	got := s.run("verify", "hotels", "-")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stdout, "\"1\": only in the first\n\"3\": only in the second\n", "it is read twice")
+	got = s.run("verify", "nightly", "a.csv")
+	assert.Equal(t, 1, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "can only be compared with an index")
+	assert.Contains(t, got.stderr, "not compared: field secret (retrievable:false), which nightly does not have")
+	got = s.run("verify", "odd.csv", "hotels")
+	assert.Equal(t, 1, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "odd.csv:2: ")
+	got = s.run("verify", "-key", "id", "-", "-")
+	assert.Equal(t, 2, got.code, got.stderr)
+}

@@ -91,6 +91,7 @@ var unusual = map[string]struct {
 	"azsearch delete hotels -filter 'closed lt 2020-01-01T00:00:00Z' -yes -expect 1200 -json > receipt.json": {1, "-expect is 1200, and the filter matches 1 document"},
 	"azsearch repair -index hotels -yes -allow-deletes 1200 'export/*.csv.gz'":                               {1, "-allow-deletes to 2"},
 	"azsearch verify -query 'SELECT id, name FROM hotels' sqlite:shop.db hotels":                             {1, "differ"},
+	"azsearch verify hotels.csv hotels":                                                                      {1, "differ"},
 	// The emulator runs no indexers.
 	"azsearch indexer run -wait hotels":                                  {1, "searchtest does not run indexers"},
 	"azsearch indexer run -wait -timeout 2h -json hotels > run.json":     {1, "searchtest does not run indexers"},

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/urfave/cli/v3"
 
@@ -18,6 +21,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/verify"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
@@ -28,13 +32,15 @@ func newVerifyCommand(stdout, stderr io.Writer) *cli.Command {
 		Name:      "verify",
 		Usage:     "compare the documents of two indexes, backups, files or databases, by digests",
 		ArgsUsage: "A B",
-		Description: `A and B are each a backup directory, a file of JSON Lines, compressed or not, or else (if no such path
-exists) the name of an index. All retrievable fields are compared, in any order. The command prints both
-digests, and the first keys that differ. With -query, one of A and B is the URL of a database, and the
-other the index that is filled from it.
+		Description: `A and B are each a backup directory, a file, - for the standard input, or else (if no such path exists)
+the name of an index. Files have any format of azsearch load if the other side is an index, whose types
+they need; else JSON or Parquet. All retrievable fields are compared, in any order. The command prints
+both digests, and the first keys that differ. With -query, one of A and B is the URL of a database, and
+the other the index that is filled from it.
 
    azsearch verify hotels hotels-copy
    azsearch verify nightly hotels
+   azsearch verify hotels.csv hotels
    azsearch verify -to-endpoint https://other.search.windows.net hotels hotels
    azsearch verify -query 'SELECT id, name FROM hotels' sqlite:shop.db hotels
 
@@ -51,6 +57,9 @@ Exit codes: 0 equal; 1 different, or a file is damaged; 2 usage; 3 service error
 		}
 		v := &verifying{serviceCall: c}
 		defer func() { err = errors.Join(err, v.close()) }()
+		if c.args[0] == source.Stdin && c.args[1] == source.Stdin {
+			return errors.New("A and B are both the standard input: name another")
+		}
 		a, err := v.side(ctx, 0)
 		if err != nil {
 			return err
@@ -64,6 +73,9 @@ Exit codes: 0 equal; 1 different, or a file is damaged; 2 usage; 3 service error
 		}
 		if v.key == "" {
 			return errors.New("the key field is unknown for two files: use -key FIELD")
+		}
+		for _, what := range v.unseen {
+			c.note("not compared: %s", what)
 		}
 		r, err := verify.Compare(ctx, a, b, v.key)
 		if err != nil {
@@ -95,6 +107,8 @@ type verifying struct {
 	*serviceCall
 	key      string
 	services []*connect.Service
+	unseen   []string // what is not compared
+	dir      string   // of copies of pipes, "" without
 }
 
 // side opens argument i: a backup, a file, a database or an index.
@@ -102,6 +116,8 @@ func (v *verifying) side(ctx context.Context, i int) (verify.Side, error) {
 	name, other := v.args[i], v.args[1-i]
 	info, err := os.Stat(name)
 	switch {
+	case name == source.Stdin:
+		return v.file(ctx, i, true)
 	case err == nil && info.IsDir():
 		m, err := backup.OpenManifest(name)
 		if err != nil {
@@ -118,9 +134,12 @@ func (v *verifying) side(ctx context.Context, i int) (verify.Side, error) {
 			return nil, fmt.Errorf("%s has %s: select one with -index NAME", name, amount.Of(len(m.Indexes), "index"))
 		}
 		v.key = x.Key
+		for _, what := range x.LeftOut {
+			v.leaveOut("%s, which %s does not have", what, name)
+		}
 		return m.Side(name, x), nil
 	case err == nil:
-		return verify.Lines(name), nil
+		return v.file(ctx, i, !info.Mode().IsRegular())
 	case database.Is(name):
 		return v.rows(ctx, i)
 	}
@@ -136,6 +155,9 @@ func (v *verifying) side(ctx context.Context, i int) (verify.Side, error) {
 		return nil, err
 	}
 	v.key = x.Key()
+	for _, field := range x.Hidden {
+		v.leaveOut("field %s, which index %s does not return", field, name)
+	}
 	return verify.Index{Index: x, InFlight: v.Int("in-flight")}, nil
 }
 
@@ -148,18 +170,46 @@ func (v *verifying) open(i int) (*connect.Service, error) {
 	return service, err
 }
 
+func (v *verifying) leaveOut(format string, args ...any) {
+	if what := fmt.Sprintf(format, args...); !slices.Contains(v.unseen, what) {
+		v.unseen = append(v.unseen, what)
+	}
+}
+
+// file returns the documents of the file that is argument i: as documents of the index that is the other argument, or
+// as they are. What can be read only once is copied first, because a comparison may read it again.
+func (v *verifying) file(ctx context.Context, i int, once bool) (verify.Side, error) {
+	var side verify.Side = verify.Lines(v.args[i])
+	if other := v.args[1-i]; other != source.Stdin && !database.Is(other) {
+		if _, err := os.Stat(other); err != nil {
+			index, err := v.otherIndex(ctx, i, "file")
+			if err != nil {
+				return nil, err
+			}
+			side = v.converted(&index, v.args[i:i+1:i+1])
+		}
+	}
+	if !once {
+		return side, nil
+	}
+	if v.dir == "" {
+		var err error
+		if v.dir, err = os.MkdirTemp("", "azsearch"); err != nil {
+			return nil, err
+		}
+	}
+	name := filepath.Join(v.dir, strconv.Itoa(i)+".jsonl")
+	return verify.Lines(name), failed(verify.Copy(ctx, side, name))
+}
+
 // rows returns the rows of the database that is argument i, as documents of the index that is the other argument.
 func (v *verifying) rows(ctx context.Context, i int) (verify.Side, error) {
 	if database.Is(v.args[1-i]) {
 		return nil, errors.New("two databases cannot be compared: one of A and B must be the index filled from the other")
 	}
-	service, err := v.open(1 - i)
+	index, err := v.otherIndex(ctx, i, "database")
 	if err != nil {
 		return nil, err
-	}
-	index, err := service.GetIndex(ctx, v.args[1-i], nil)
-	if err != nil {
-		return nil, connect.Failed(fmt.Errorf("%q is not an index to compare the database with: %w", v.args[1-i], err))
 	}
 	url := v.args[i : i+1 : i+1]
 	place, err := database.Parse(url[0])
@@ -167,16 +217,76 @@ func (v *verifying) rows(ctx context.Context, i int) (verify.Side, error) {
 		return nil, err
 	}
 	v.args = slices.Clone(v.args)
-	v.args[i] = place.String()    // printed name, without a password
-	hidden := map[string]string{} // leave out columns that the index does not return
-	for _, f := range index.Fields {
-		if !returned(&f) {
-			hidden[f.Name] = ""
+	v.args[i] = place.String() // printed name, without a password
+	return v.converted(&index, url), nil
+}
+
+// otherIndex returns the definition of the index to compare argument i with.
+func (v *verifying) otherIndex(ctx context.Context, i int, what string) (models.SearchIndex, error) {
+	service, err := v.open(1 - i)
+	if err != nil {
+		return models.SearchIndex{}, err
+	}
+	index, err := service.GetIndex(ctx, v.args[1-i], nil)
+	if err != nil {
+		return index, connect.Failed(fmt.Errorf("%q is not an index to compare the %s with: %w", v.args[1-i], what, err))
+	}
+	return index, nil
+}
+
+// converted returns the records of a file or database as documents of an index, without what the index does not
+// return.
+func (v *verifying) converted(index *models.SearchIndex, of []string) verify.Side {
+	return verify.Documents(func(ctx context.Context, yield func(json.RawMessage) error) error {
+		return failed(v.eachDocument(ctx, index, of, nil, func(a models.RawAction) error {
+			if a.Type != models.ActionTypeUpload {
+				return failed(fmt.Errorf("the record with key %q has action %s: verify needs whole documents", a.Key, a.Type))
+			}
+			document, err := readable(a.Document, index.Fields)
+			if err != nil {
+				return err
+			}
+			return yield(document)
+		}))
+	})
+}
+
+// readable returns a document without the values of fields that a service does not return.
+func readable(document json.RawMessage, fields []models.SearchField) (json.RawMessage, error) {
+	if len(keyrange.Hidden(fields)) == 0 {
+		return document, nil
+	}
+	if text := bytes.TrimSpace(document); len(text) > 0 && text[0] == '[' {
+		var elements []json.RawMessage
+		err := json.Unmarshal(document, &elements)
+		for i := range elements {
+			if err == nil {
+				elements[i], err = readable(elements[i], fields)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(elements)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(document, &members); err != nil || members == nil {
+		return document, err
+	}
+	for _, f := range fields {
+		value, has := members[f.Name]
+		switch {
+		case !has:
+		case !returned(&f):
+			delete(members, f.Name)
+		case f.Fields != nil:
+			var err error
+			if members[f.Name], err = readable(value, f.Fields); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return verify.Documents(func(ctx context.Context, yield func(json.RawMessage) error) error {
-		return v.eachDocument(ctx, &index, url, hidden, func(a models.RawAction) error { return yield(a.Document) })
-	}), nil
+	return json.Marshal(members)
 }
 
 // openIndex returns an index for reading, and its current definition.
@@ -205,6 +315,9 @@ func reached(ctx context.Context, x *keyrange.Index, name string) error {
 }
 
 func (v *verifying) close() (err error) {
+	if v.dir != "" {
+		err = os.RemoveAll(v.dir)
+	}
 	for _, s := range v.services {
 		err = errors.Join(err, s.Close())
 	}

@@ -86,9 +86,12 @@ func Of(client *search.Client, definition *models.SearchIndex, filter search.Fil
 	if x.key.Name == "" {
 		return nil, fmt.Errorf("index %s: its definition has no key field", definition.Name)
 	}
-	x.Hidden = hidden("", definition.Fields)
+	x.Hidden = Hidden(definition.Fields)
 	return x, nil
 }
+
+// Hidden returns the paths of fields whose values the service does not return, each with the reason.
+func Hidden(fields []models.SearchField) []string { return hidden("", fields) }
 
 func hidden(path string, fields []models.SearchField) (all []string) {
 	for _, f := range fields {

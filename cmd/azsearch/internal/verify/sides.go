@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
-	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/compressed"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
 )
 
@@ -67,7 +67,7 @@ func (f Files) Each(ctx context.Context, yield func(json.RawMessage) error) erro
 	})
 }
 
-// Lines is a Side with a file of JSON Lines, plain or compressed.
+// Lines is a Side with a file of JSON or Parquet, plain or compressed. CSV needs the types of an index.
 type Lines string
 
 // Each implements Side.
@@ -76,40 +76,73 @@ func (name Lines) Each(ctx context.Context, yield func(json.RawMessage) error) e
 }
 
 func (name Lines) each(ctx context.Context, yield func(json.RawMessage) error) error {
-	file, err := os.Open(string(name))
+	f, err := source.Open(ctx, string(name), source.Options{Stdin: os.Stdin})
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	unpacked, _, err := compressed.NewReader(file)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	defer f.Close()
+	if f.Kind == source.CSV || f.Kind == source.Rejects {
+		return fmt.Errorf("%s: a file of kind %s can only be compared with an index, which has the types", name, f.Kind)
 	}
-	defer unpacked.Close()
-	r := bufio.NewReaderSize(unpacked, 1<<20)
-	for n := 1; ctx.Err() == nil; n++ {
-		line, err := r.ReadBytes('\n')
-		if n == 1 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
-		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			err := jsontext.Lossless(line)
-			if err == nil {
-				err = yield(line)
-			}
-			if err != nil {
-				if !json.Valid(line) {
-					err = errors.New("not JSON")
-				}
-				return fmt.Errorf("%s:%d: %w", name, n, err)
-			}
-		}
+	for ctx.Err() == nil {
+		b, err := f.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
+		if err := records(b, yield); err != nil {
+			return err
+		}
+		b.Free()
 	}
 	return context.Cause(ctx)
+}
+
+// records calls yield with each record of a block.
+func records(b *source.Block, yield func(json.RawMessage) error) error {
+	from, at := 0, b.Start
+	for _, end := range b.Ends {
+		record, here := b.Data[from:end], at
+		from, at = end, at.Behind(record)
+		if b.File.Kind == source.JSON {
+			value, skipped := jsontext.Trim(record)
+			record, here = value, here.Behind(record[:skipped])
+		}
+		if record = bytes.TrimSpace(record); len(record) == 0 {
+			continue
+		}
+		err := jsontext.Lossless(record)
+		if err == nil {
+			err = yield(record)
+		}
+		if err != nil {
+			if !json.Valid(record) {
+				err = errors.New("not JSON")
+			}
+			return fmt.Errorf("%s:%d: %w", b.File.Name, here.Line+1, err)
+		}
+	}
+	if b.TooLong {
+		return fmt.Errorf("%s:%d: the record has more than %d bytes", b.File.Name, b.Start.Line+1, source.MaxRecord)
+	}
+	return nil
+}
+
+// Copy writes the documents of a side to a new file of JSON Lines.
+func Copy(ctx context.Context, side Side, name string) (err error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(file, 1<<20)
+	defer func() { err = errors.Join(err, w.Flush(), file.Close()) }()
+	return side.Each(ctx, func(document json.RawMessage) error {
+		document, err := json.Marshal(document) // in one line
+		if err == nil {
+			_, err = w.Write(append(document, '\n'))
+		}
+		return err
+	})
 }

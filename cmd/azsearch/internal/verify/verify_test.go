@@ -30,6 +30,28 @@ func TestOrderOfDocumentsAndMembersDoesNotCount(t *testing.T) {
 	assert.Empty(t, r.Differences)
 }
 
+func TestFileHasAnyFormatThatHasTypes(t *testing.T) {
+	a := lines(t, "{\"id\":\"1\"}\n{\"id\":\"2\"}\n")
+	array := Lines(filepath.Join(t.TempDir(), "a.json"))
+	require.NoError(t, os.WriteFile(string(array), []byte("[\n{\"id\":\n\"1\"},\n\n{\"id\":\"2\"}]\n"), 0o600))
+	copied := filepath.Join(t.TempDir(), "copy.jsonl")
+	require.NoError(t, Copy(t.Context(), array, copied))
+	for _, b := range []Lines{array, Lines(copied)} {
+		r, err := Compare(t.Context(), a, b, "id")
+		require.NoError(t, err)
+		assert.True(t, r.Equal(), r)
+	}
+	require.NoError(t, os.WriteFile(string(array), []byte("[\n{\"id\":\"1\"},\n{\"id\": 01}]"), 0o600))
+	_, err := Compare(t.Context(), a, array, "id")
+	assert.ErrorContains(t, err, "a.json:3: not JSON")
+	table := Lines(filepath.Join(t.TempDir(), "a.csv"))
+	require.NoError(t, os.WriteFile(string(table), []byte("id\n1\n2\n"), 0o600))
+	_, err = Compare(t.Context(), a, table, "id")
+	assert.ErrorContains(t, err, "can only be compared with an index")
+	_, err = Compare(t.Context(), a, Lines(t.TempDir()), "id")
+	assert.ErrorContains(t, err, "directory")
+}
+
 func TestFirstKeysThatDifferAreNamed(t *testing.T) {
 	var a, b strings.Builder
 	for i := range 3000 {
