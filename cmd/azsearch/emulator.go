@@ -31,6 +31,13 @@ import (
 // service accepts runs without the flag.
 const mostActions = 32_000
 
+// The environment variables with secrets of an emulator.
+const (
+	adminKeyVariable = "AZSEARCH_EMULATOR_KEY"
+	queryKeyVariable = "AZSEARCH_EMULATOR_QUERY_KEY"
+	tokenVariable    = "AZSEARCH_EMULATOR_TOKEN"
+)
+
 func newEmulatorCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name:  "emulator",
@@ -56,9 +63,9 @@ everything and inject faults.
 			&cli.StringSliceFlag{Name: "host", Usage: "answer to the host name `NAME` too, as of a container; while a default key or -any-token is accepted, only to it, localhost, IP addresses and that of -addr; can be repeated"},
 			&cli.BoolFlag{Name: "tls", Usage: "serve https, with a certificate generated at the start"},
 			&cli.StringFlag{Name: "tls-cert-out", Usage: "write that certificate to `FILE` in PEM, for clients to trust (curl --cacert FILE; SSL_CERT_FILE=FILE for Go on Linux)"},
-			&cli.StringFlag{Name: "api-key", Usage: "accept `KEY` as the admin key", Value: searchtest.AdminKey},
-			&cli.StringFlag{Name: "query-key", Usage: "accept `KEY` as the query key, which can only read", Value: searchtest.QueryKey},
-			&cli.StringFlag{Name: "token", Usage: "accept the bearer token `TOKEN` as an admin's; SDKs send tokens only to https, see -tls"},
+			&cli.StringFlag{Name: "api-key", Sources: cli.EnvVars(adminKeyVariable), Usage: "accept `KEY` as the admin key; other users can see flags, so set keys of your own by these variables", Value: searchtest.AdminKey},
+			&cli.StringFlag{Name: "query-key", Sources: cli.EnvVars(queryKeyVariable), Usage: "accept `KEY` as the query key, which can only read", Value: searchtest.QueryKey},
+			&cli.StringFlag{Name: "token", Sources: cli.EnvVars(tokenVariable), Usage: "accept the bearer token `TOKEN` as an admin's; SDKs send tokens only to https, see -tls"},
 			&cli.BoolFlag{Name: "any-token", Usage: "accept every well-formed bearer token as an admin's, for programs that sign in with Entra ID; everyone who can reach the address can do everything"},
 			&cli.IntFlag{Name: "max-batch-actions", Usage: "reject requests with more than `N` actions; the service's documentation says 1000, its error message 32000", Value: mostActions},
 			&cli.StringFlag{Name: "seed", Usage: "start with the definitions and documents in `FILE`, see the documentation of searchtest.Server.Restore"},

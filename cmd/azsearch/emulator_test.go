@@ -76,6 +76,27 @@ func TestDefaultKeysOpenNothingToForeignHostNames(t *testing.T) {
 	}
 }
 
+func TestSecretsOfAnEmulatorNeedNoFlag(t *testing.T) {
+	t.Setenv(adminKeyVariable, "own-admin")
+	t.Setenv(queryKeyVariable, "own-query")
+	t.Setenv(tokenVariable, "own-token")
+	e := startEmulator(t)
+	for _, args := range [][2]string{{"Api-Key", "own-admin"}, {"Api-Key", "own-query"}, {"Authorization", "Bearer own-token"}, {"Api-Key", searchtest.AdminKey}} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.url+"/indexes?api-version=2026-04-01", nil)
+		require.NoError(t, err)
+		req.Header.Set(args[0], args[1])
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		want := map[string]int{"own-admin": 200, "Bearer own-token": 200}[args[1]]
+		if want == 0 {
+			want = 403 // a query key lists no indexes
+		}
+		assert.Equal(t, want, resp.StatusCode, args)
+	}
+	assert.NotContains(t, e.stop(t, os.Kill).stderr, "own-")
+}
+
 func TestPortThatIsTakenIsOneLineAndExit2(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ func parseRedis(where, name string) (place, error) {
 	u, err := url.Parse(where)
 	if err != nil {
 		// The text of err may have the password.
-		return place{}, errors.New("the URL of the queue cannot be read: redis://USER:PASSWORD@HOST:PORT/0?name=QUEUE is the form, with special characters of the password as %XX")
+		return place{}, errors.New("the URL of the queue cannot be read: redis://HOST:PORT/0?name=QUEUE is the form, with the password in " + redisPassword + ", or special characters of one in the URL as %XX")
 	}
 	query := u.Query()
 	inURL := query.Get("name")
@@ -109,6 +110,23 @@ func (p place) String() string {
 	query.Set("name", p.name)
 	u.RawQuery = query.Encode()
 	return u.Redacted()
+}
+
+// The environment variables with the credentials of Redis. Other users can see the URL, an argument of the process.
+const (
+	redisUser     = "REDIS_USERNAME"
+	redisPassword = "REDIS_PASSWORD"
+)
+
+// address returns the URL of a queue on Redis to connect with: that of the argument, or if it has no password with
+// that of the environment.
+func (p place) address() string {
+	u := *p.redis
+	password := os.Getenv(redisPassword)
+	if _, has := u.User.Password(); !has && password != "" {
+		u.User = url.UserPassword(cmp.Or(u.User.Username(), os.Getenv(redisUser)), password)
+	}
+	return u.String()
 }
 
 // askAgain is the time between two attempts of operate to reach an owner that does not take commands yet, or that
@@ -147,7 +165,7 @@ func (p place) open(how access) (administered, error) {
 	if p.redis != nil {
 		redisqueue.Silence() // the command reports each error once itself
 		// The durability of the server matters to programs that append; stats prints it.
-		q, err := redisqueue.Open(p.redis.String(), p.name, &redisqueue.Options{AcceptWeaker: true, Existing: how != making})
+		q, err := redisqueue.Open(p.address(), p.name, &redisqueue.Options{AcceptWeaker: true, Existing: how != making})
 		if errors.Is(err, redisqueue.ErrNotFound) {
 			return nil, fmt.Errorf("there is no queue %q at %s: is the name right?", p.name, p.redis.Redacted())
 		}
