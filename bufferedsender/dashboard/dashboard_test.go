@@ -172,7 +172,7 @@ func TestSendersOfAFleetAreShownByIndex(t *testing.T) {
 		defer func() { require.NoError(t, f.Close(context.Background())) }()
 		var recent dashboard.Recent
 		s, err := fleet.Sender(f, "hotels", &bufferedsender.Options[models.Document]{
-			Handlers: dashboard.Watch[models.Document](&recent, "hotels"), Documents: bufferedsender.Documents[models.Document]{KeyField: "id"},
+			Handlers: dashboard.Watch[models.Document](&recent, "all/hotels"), Documents: bufferedsender.Documents[models.Document]{KeyField: "id"},
 		})
 		require.NoError(t, err)
 		require.NoError(t, s.UploadDocuments(t.Context(), models.Document{"id": "1"}))
@@ -189,6 +189,37 @@ func TestSendersOfAFleetAreShownByIndex(t *testing.T) {
 		require.NoError(t, f.Drop(t.Context(), "hotels"))
 		assert.Empty(t, read(t, page, "state")["senders"])
 		assert.Empty(t, f.Senders(), "reading the page creates no sender")
+	})
+}
+
+func TestFleetsWithTheSameIndexShowTheirOwnFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var recent dashboard.Recent
+		fleets := map[string]*fleet.Fleet{}
+		for _, name := range []string{"good", "bad"} {
+			srv, _ := service(t)
+			if name == "bad" {
+				srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Status: 400}}})
+			}
+			service, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}})
+			require.NoError(t, err)
+			f, err := fleet.New(fleet.From(service.Client, nil), nil)
+			require.NoError(t, err)
+			defer func() { _ = f.Close(context.Background()) }() // of the bad one some documents failed
+			fleets[name] = f
+			s, err := fleet.Sender(f, "hotels", &bufferedsender.Options[models.Document]{
+				Handlers: dashboard.Watch[models.Document](&recent, name+"/hotels"), Documents: bufferedsender.Documents[models.Document]{KeyField: "id"},
+			})
+			require.NoError(t, err)
+			require.NoError(t, s.UploadDocuments(t.Context(), models.Document{"id": "1"}))
+			_ = s.Flush(t.Context(), nil) // the page shows the failure
+		}
+		page := dashboard.New(dashboard.Options{Fleets: fleets, Recent: &recent})
+		shown := map[string]int{}
+		for _, s := range read(t, page, "state")["senders"].([]any) {
+			shown[s.(object)["fleet"].(string)] = len(s.(object)["failures"].([]any))
+		}
+		assert.Equal(t, map[string]int{"good": 0, "bad": 1}, shown)
 	})
 }
 

@@ -206,7 +206,11 @@ func (p *page) sender(of, name string, from bufferedsender.Observable, now time.
 	if open := (*breaker.OpenError)(nil); errors.As(h.Err, &open) {
 		s.Until, s.Reason = open.Status.Until, cmp.Or(words(open.Status.Err), s.Reason)
 	}
-	s.Latency, s.Failures = p.opts.Recent.read(name, p.opts.HideKeys)
+	watched := name
+	if of != "" {
+		watched = of + "/" + name // another fleet may have the same index
+	}
+	s.Latency, s.Failures = p.opts.Recent.read(watched, p.opts.HideKeys)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := of + "\x00" + name

@@ -68,7 +68,7 @@ func startProcess(t *testing.T) process {
 	}
 	t.Cleanup(func() { _ = f.Close(ended()) })
 	for _, name := range []string{"reviews", "a-name-as-long-as-that-of-an-index-of-this-service-may-be-so-that-the-page-has-to-break-it"} {
-		_, err := fleet.Sender(f, name, senderOptions(name))
+		_, err := fleet.Sender(f, name, senderOptions("all/"+name))
 		require.NoError(t, err)
 	}
 	senders := make(map[string]bufferedsender.Observable)
