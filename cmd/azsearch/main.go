@@ -65,6 +65,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -106,8 +107,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "azsearch: %s\n", inLine(err.Error()))
+	fmt.Fprintf(stderr, "azsearch: %s\n", inLine(plain(err.Error())))
 	return exit.Code(err)
+}
+
+// internals are parts of error texts that name functions of Go and system calls, and what is left of them.
+var internals = []struct {
+	text *regexp.Regexp
+	left string
+}{
+	{regexp.MustCompile(`strconv\.\w+: parsing "(?:[^"\\]|\\.)*": `), ""},
+	{regexp.MustCompile(`\b(?:stat|lstat|open) (\S+: no such file or directory)`), "$1"},
+	{regexp.MustCompile(`search: new (?:index )?client: (?:the )?`), ""},
+}
+
+func plain(text string) string {
+	for _, x := range internals {
+		text = x.text.ReplaceAllString(text, x.left)
+	}
+	return text
 }
 
 // inLine joins the lines of an error text with "; ", and the lines of a list to their heading with a space.

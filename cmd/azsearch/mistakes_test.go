@@ -32,6 +32,11 @@ func TestMistakesAreAnsweredWithWhatToWriteInstead(t *testing.T) {
 		{[]string{"search", "rooms", "-top", "-1"}, 2, "-top -1: use 0 to "},
 		{[]string{"delete", "-yes", "rooms", "stars lt 5"}, 2, `unknown argument "stars lt 5"; a filter follows -filter`},
 		{[]string{"get", "rooms"}, 2, "arguments are missing"},
+		{[]string{"load", "-index", "rooms", "-in-flight", "many", "a.jsonl"}, 2, `for flag -in-flight: invalid syntax (see azsearch load -help)`},
+		{[]string{"load", "-index", "rooms", "missing.jsonl"}, 2, "azsearch: missing.jsonl: no such file or directory\n"},
+		{[]string{"stats", "-endpoint", "ftp://rooms"}, 2, "azsearch: endpoint "},
+		{[]string{"search", "rooms", "-json", "-o", "table"}, 2, "-json and -o table are two formats"},
+		{[]string{"search", "rooms", "-json"}, 0, ""},
 		{[]string{"restore", "-index", "rooms-copy", "dir"}, 2, "no index matches; there are: rooms; -as NEW restores the index that -index selects under another name"},
 		{[]string{"backup", "-index", "zoo", "other"}, 2, "no index matches; there are: rooms\n"},
 	} {

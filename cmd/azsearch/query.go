@@ -41,6 +41,7 @@ func newSearchCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.StringFlag{Name: "vector", Usage: "search for the vector in `FILE`, a JSON array of numbers; - is the standard input"},
 			&cli.StringFlag{Name: "vector-field", Usage: "search for the vector in `FIELD`; by default the only vector field of the index"},
 			outputFlag(asTable),
+			&cli.BoolFlag{Name: "json", Usage: "print JSON, as with -o json"},
 		},
 	}, 1, 2, runSearch)
 }

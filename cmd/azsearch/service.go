@@ -123,9 +123,15 @@ func selectFlag() cli.Flag {
 	return &cli.StringFlag{Name: "select", Usage: "return only these `FIELDS`, separated by commas; a part of a field as in address/city"}
 }
 
-// output returns the value of -o, or an error if it is not a known format.
+// output returns the value of -o, or of -json, or an error if it is not a known format.
 func (c *serviceCall) output() (string, error) {
 	o := c.String("o")
+	if c.Bool("json") {
+		if c.IsSet("o") && o != asJSON {
+			return "", fmt.Errorf("-json and -o %s are two formats: leave one out", o)
+		}
+		return asJSON, nil
+	}
 	if !slices.Contains([]string{asTable, asJSON, asLines}, o) {
 		return "", fmt.Errorf("-o %q: use table, json or jsonl", o)
 	}

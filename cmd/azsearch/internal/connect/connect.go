@@ -247,12 +247,16 @@ func Failed(err error) error {
 	return exit.With(exit.Service, err)
 }
 
-// commandError replaces a function in the text of an error by commands, and leaves out options of Go. The text of a
+// commandError replaces a function in the text of an error by commands, and leaves out options of Go; of an index that
+// does not exist it leaves only the advice, which repeats the rest. The text of a
 // wrapped error is fixed when the wrapper is created, so that changing the hint of the *search.Error would be too late.
 type commandError struct{ error }
 
 func (e *commandError) Error() string {
 	text, _, _ := strings.Cut(e.error.Error(), " (of RowsOptions: ") // flags gave them
+	if _, advice, found := strings.Cut(text, "): the index \""); found && errors.Is(e.error, search.ErrIndexNotFound) {
+		text = "the index \"" + advice
+	}
 	text = strings.TrimPrefix(text, "repair: DeleteWhere: the scan: ")
 	return strings.Replace(text, "or create it with IndexClient.CreateIndex", "see azsearch stats for those that exist, or create it with azsearch load -create or apply", 1)
 }

@@ -35,6 +35,9 @@ func TestEmulatorIsAService(t *testing.T) {
 	assert.Equal(t, exit.Service, exit.Code(Failed(err)))
 	assert.ErrorContains(t, Failed(err), "azsearch load -create")
 	assert.ErrorContains(t, Failed(fmt.Errorf("reading: %w", err)), "azsearch load -create")
+	for _, err := range []error{Failed(err), Failed(fmt.Errorf("reading: %w", err))} {
+		assert.Regexp(t, `^the index "none" does not exist on \S+ check its name`, err.Error(), "once, and first")
+	}
 	assert.NotContains(t, Failed(err).Error(), "IndexClient", "the reader may know no Go")
 	assert.NoError(t, s.Close())
 }
