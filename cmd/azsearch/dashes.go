@@ -18,9 +18,11 @@ func oneDash(describe cli.FlagStringFunc) cli.FlagStringFunc {
 	}
 }
 
-// completeAsBegun makes commands suggest flags with one dash, unless the word to complete begins with two.
+// completeAsBegun makes commands suggest flags with one dash, unless the word to complete begins with two. A command
+// without commands does not suggest the command help either: where nothing is suggested, shells complete file names.
 func completeAsBegun(commands ...*cli.Command) {
 	for _, c := range commands {
+		c.HideHelpCommand = len(c.Commands) == 0
 		c.ShellComplete = func(ctx context.Context, c *cli.Command) {
 			var suggested strings.Builder
 			root := c.Root()

@@ -22,6 +22,7 @@ func newIndexerCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name:         "indexer",
 		Usage:        "run, reset and watch the indexers of a service",
+		Description:  examples("indexer", "status", "status hotels", "run hotels"),
 		OnUsageError: usageError,
 		Action:       refuseArguments(cli.ShowSubcommandHelp),
 		Commands: []*cli.Command{

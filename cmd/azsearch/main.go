@@ -162,7 +162,7 @@ Exit codes: 0 done, 1 partly rejected or failed, 2 usage, 3 service error, 130 i
 		Action:                refuseArguments(cli.ShowAppHelp),
 		EnableShellCompletion: true,
 
-		ConfigureShellCompletionCommand: completeWithoutPackage,
+		ConfigureShellCompletionCommand: correctCompletion,
 		Commands: []*cli.Command{
 			newEmulatorCommand(stdout, stderr),
 			newLoadCommand(stdout, stderr),
@@ -188,6 +188,7 @@ Exit codes: 0 done, 1 partly rejected or failed, 2 usage, 3 service error, 130 i
 			{
 				Name:         "version",
 				Usage:        "print the version",
+				Description:  examples("version", "", "| cut -d ' ' -f 2", "> version.txt"),
 				OnUsageError: usageError,
 				Action: refuseArguments(func(*cli.Command) error {
 					_, err := fmt.Fprintln(stdout, version())
@@ -200,12 +201,23 @@ Exit codes: 0 done, 1 partly rejected or failed, 2 usage, 3 service error, 130 i
 	return root
 }
 
-// completeWithoutPackage makes the script for bash work where the package bash-completion, which has the function, is
-// missing: as on macOS and in containers. The script sets the word.
-func completeWithoutPackage(c *cli.Command) {
-	const needed = `_get_comp_words_by_ref "$@" cur prev words cword`
+// corrections are changes of the library's completion scripts, in pairs of what is replaced and by what.
+var corrections = map[string][]string{
+	// The package bash-completion, which has the function, may be missing, as on macOS and in containers. The script
+	// sets the word.
+	"bash": {`_get_comp_words_by_ref "$@" cur prev words cword`, `! declare -F _get_comp_words_by_ref >/dev/null 2>&1 || _get_comp_words_by_ref "$@" cur prev words cword`},
+	// The other shells complete file names where nothing is suggested.
+	"fish": {"    for line in $results\n        if not", "    if test (count $results) -eq 0\n        __fish_complete_path $lastArg\n    end\n\n    for line in $results\n        if not"},
+}
+
+// correctCompletion makes the completion scripts work everywhere.
+func correctCompletion(c *cli.Command) {
+	c.Description = `The script is for the shell named; a new shell reads it. The folders may be missing.
+
+` + examples("completion", "bash > ~/.local/share/bash-completion/completions/azsearch", `zsh > "${fpath[1]}/_azsearch"`, "fish > ~/.config/fish/completions/azsearch.fish")
 	for _, shell := range c.Commands {
-		if shell.Name != "bash" {
+		correction := corrections[shell.Name]
+		if correction == nil {
 			continue
 		}
 		render := shell.Action
@@ -219,7 +231,7 @@ func completeWithoutPackage(c *cli.Command) {
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(w, strings.Replace(script.String(), needed, "! declare -F _get_comp_words_by_ref >/dev/null 2>&1 || "+needed, 1))
+			_, err = io.WriteString(w, strings.Replace(script.String(), correction[0], correction[1], 1))
 			return err
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,23 +114,47 @@ func TestWhatIsInterruptedSaysSo(t *testing.T) {
 	}
 }
 
-// TestBashCompletesWithoutAPackage runs the script in a bash that has no more functions.
-func TestBashCompletesWithoutAPackage(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("no bash here")
-	}
-	dir := filepath.Dir(program(t))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "azsearch"), []byte("#!"+bash+"\nexec "+program(t)+` "$@"`+"\n"), 0o700)) //nolint:gosec // it is run
-	for begun, want := range map[string]string{
-		"azsearch queue pa": "parked pause\n", "azsearch load -in": "-index -in-flight\n", "azsearch load --in": "--index --in-flight\n",
+// completed is a word to complete, and what a shell offers.
+var completed = map[string]string{
+	"azsearch queue pa": "parked pause", "azsearch load -in": "-index -in-flight", "azsearch load --in": "--index --in-flight",
+	"azsearch load ho": "hotels.jsonl", "azsearch queue stats ho": "hotels.jsonl", "azsearch load -rejects ho": "hotels.jsonl",
+}
+
+// TestShellsComplete runs the scripts: bash without any function of a package, zsh with functions that print.
+func TestShellsComplete(t *testing.T) {
+	for shell, c := range map[string]struct {
+		args   []string
+		script string
+	}{
+		"bash": {[]string{"--norc"}, `source <(azsearch completion bash)
+			COMP_WORDS=($BEGUN); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMP_LINE=$BEGUN; COMP_POINT=${#BEGUN}
+			__azsearch_bash_autocomplete azsearch "${COMP_WORDS[$COMP_CWORD]}"; [ -n "$COMPREPLY" ] || COMPREPLY=($(compgen -f -- "${COMP_WORDS[$COMP_CWORD]}")); echo "${COMPREPLY[*]}"`},
+		"zsh": {[]string{"-f"}, `compdef() { : }; source <(azsearch completion zsh); words=(${=BEGUN})
+			_describe() { for o in $opts; do [[ $o == ${words[-1]}* ]] && printf '%s ' ${o%%:*}; done }
+			_files() { printf '%s ' ${words[-1]}*(N) }
+			_azsearch; true`},
+		"fish": {[]string{"--no-config"}, `azsearch completion fish | source; complete -C "$BEGUN" | string replace -r '\t.*' '' | string join ' '; true`},
 	} {
-		cmd := exec.CommandContext(t.Context(), bash, "--norc", "-c", `source <(azsearch completion bash)
-			COMP_WORDS=($BEGUN); COMP_CWORD=2; COMP_LINE=$BEGUN; COMP_POINT=${#BEGUN}
-			__azsearch_bash_autocomplete azsearch "${COMP_WORDS[2]}" "${COMP_WORDS[1]}"; echo "${COMPREPLY[*]}"`)
-		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "BEGUN="+begun)
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err)
-		assert.Equal(t, want, string(out), begun)
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			t.Log("no", shell, "here")
+			continue
+		}
+		dir := t.TempDir()
+		require.NoError(t, os.Symlink(program(t), filepath.Join(dir, "azsearch")))
+		home := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(home, "hotels.jsonl"), nil, 0o600))
+		for begun, want := range completed {
+			cmd := exec.CommandContext(t.Context(), path, append(c.args, "-c", c.script)...)
+			cmd.Dir = home
+			cmd.Env = append(os.Environ(), "HOME="+home, "PATH="+dir+":"+os.Getenv("PATH"), "BEGUN="+begun)
+			out, err := cmd.CombinedOutput()
+			assert.NoError(t, err, "%s: %s: %s", shell, begun, out)
+			got := strings.Fields(string(out))
+			slices.Sort(got)
+			words := strings.Fields(want)
+			slices.Sort(words)
+			assert.Equal(t, words, got, "%s: %s", shell, begun)
+		}
 	}
 }

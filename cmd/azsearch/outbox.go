@@ -25,7 +25,9 @@ func newOutboxCommand(stdout io.Writer) *cli.Command {
 		Usage: "inspect the outbox of a database, pause its relays, and resolve its dead letters",
 		Description: `URL is ` + database.Forms + `, with ?name=QUEUE for the
 queue, and &prefix=PREFIX if the table names do not begin with azsearch_outbox. Set PGPASSWORD or use
-~/.pgpass to keep a password out of the process list.`,
+~/.pgpass to keep a password out of the process list.
+
+` + examples("outbox", "lag URL", "letters -limit 100 URL", "retry URL 17"),
 		OnUsageError: usageError,
 		Action:       refuseArguments(cli.ShowSubcommandHelp),
 		Commands: []*cli.Command{

@@ -22,7 +22,10 @@ func newQueueCommand(stdout, stderr io.Writer) *cli.Command {
 redis://HOST:PORT/0?name=QUEUE, or rediss:// with TLS; for a Redis Cluster, any of its nodes.
 stats, peek and parked read a snapshot of the directory while the program that owns it runs;
 read access is enough. release, drop, pause and resume are carried out by that program if it
-runs, so use its user account. drain and repair need exclusive access: stop the program first.`,
+runs, so use its user account. drain and repair need exclusive access: stop the program first.
+` + redisPassword + ` and ` + redisUser + ` keep a password out of the URL, which other users can see.
+
+` + examples("queue", "stats DIR", "parked 'redis://localhost:6379/0?name=hotels'", "peek -limit 3 DIR"),
 		OnUsageError: usageError,
 		Action:       refuseArguments(cli.ShowSubcommandHelp),
 		Commands: []*cli.Command{
