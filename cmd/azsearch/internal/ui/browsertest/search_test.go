@@ -76,6 +76,18 @@ func TestTheAddressHasTheIndexAndItsOpenTab(t *testing.T) {
 	assert.Contains(t, p.text("#fields"), "rating")
 }
 
+func TestAnEditedAddressIsFollowed(t *testing.T) {
+	e := startEmulator(t)
+	p := open(t, e)
+	p.choose("hotels")
+	evaluate[any](p, `location.hash = '#hostile/fields/traffic'`)
+	p.waitFor(`document.getElementById('index-title').textContent === 'hostile' && !document.getElementById('panel-fields').hidden && document.body.dataset.view === 'traffic'`)
+	evaluate[any](p, `location.hash = '#none'`)
+	p.waitFor(`document.body.dataset.view === 'index' && location.hash === '#hostile' && !document.getElementById('panel-search').hidden`)
+	evaluate[any](p, `document.querySelector('[data-view=traffic]').click()`)
+	assert.True(t, strings.HasSuffix(evaluate[string](p, `location.href`), "/#hostile//traffic"))
+}
+
 func TestDefinitionsOfOtherKindsAreShown(t *testing.T) {
 	p := open(t, startEmulator(t))
 	p.choose("hotels")

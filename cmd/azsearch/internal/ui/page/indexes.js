@@ -1,5 +1,5 @@
 // The list of indexes, and of the chosen one its fields and its documents.
-import { open, opened } from './address.js'
+import { followed, open, opened } from './address.js'
 import { byId, element } from './dom.js'
 import { ask } from './emulator.js'
 import { brief, render, write } from './json.js'
@@ -33,6 +33,16 @@ export async function showIndexes(indexes) {
   if (wanted.name !== state.chosen || wanted.revision !== state.revision) await choose(wanted)
   else if (version(wanted) !== state.seen) await Promise.all([showDocuments(), previewed !== version(wanted) && look(wanted)])
 }
+
+followed(() => {
+  const named = state.indexes.find((i) => i.name === opened.index)
+  if (!named) {
+    open({ index: state.chosen })
+  } else if (named.name !== state.chosen) {
+    leave()
+    choose(named)
+  }
+})
 
 // look shows the beginning of the index where nothing was searched for yet.
 let previewed = ''

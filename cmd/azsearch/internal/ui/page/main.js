@@ -1,5 +1,5 @@
 // The page as a whole: tabs, views, and the state of the emulator once a second.
-import { open, opened } from './address.js'
+import { followed, open, opened } from './address.js'
 import { byId, copyButtons } from './dom.js'
 import { ask, load, session } from './emulator.js'
 import { makePresets, showFaults } from './faults.js'
@@ -83,18 +83,23 @@ function tabs() {
       next.focus()
     })
   })
-  select(all.find((tab) => nameOf(tab) === opened.tab) ?? all[0])
+  const show = () => select(all.find((tab) => nameOf(tab) === opened.tab) ?? all[0])
+  show()
+  followed(show)
 }
 
 // views are the two halves of the page where there is no room for both.
 function views() {
   const buttons = [...document.querySelectorAll('.views button')]
-  for (const button of buttons) {
-    button.addEventListener('click', () => {
-      document.body.dataset.view = button.dataset.view
-      for (const b of buttons) b.setAttribute('aria-current', String(b === button))
-    })
+  const select = (button) => {
+    document.body.dataset.view = button.dataset.view
+    for (const b of buttons) b.setAttribute('aria-current', String(b === button))
+    if (button.dataset.view !== opened.view) open({ view: button.dataset.view })
   }
+  for (const button of buttons) button.addEventListener('click', () => select(button))
+  const show = () => select(buttons.find((b) => b.dataset.view === opened.view) ?? buttons[0])
+  show()
+  followed(show)
 }
 
 byId('endpoint').textContent = location.origin
