@@ -62,7 +62,8 @@ type latency struct {
 }
 
 // Watch returns handlers that record a sender's reports in r. name is its name in Options.Senders, or for a sender of
-// a fleet the fleet's name in Options.Fleets, a slash and the index: "shop/hotels". Combine them with your own handlers by events.Multi.
+// a fleet the fleet's name in Options.Fleets, a slash and the index: "shop/hotels". Combine them with your own handlers
+// by events.Multi.
 func Watch[T any](r *Recent, name string) events.Handlers[T] {
 	return events.Handlers[T]{
 		BatchCompleted: func(_ context.Context, b *events.Batch) {
