@@ -37,7 +37,7 @@ func TestVerifySession(t *testing.T) {
 		{[]string{"-to-endpoint", "ftp://x", "hotels", "hotels"}, 2, "http"},
 		{[]string{"a.jsonl", "b.jsonl"}, 2, "-key FIELD"},
 		{[]string{"-index", "inns", "dir", "a.jsonl"}, 2, "-index NAME"},
-		{[]string{"hotels", "none"}, 3, "\"none\" is not an index"},
+		{[]string{"hotels", "none"}, 3, "the index \"none\" does not exist"},
 		{[]string{"bom.jsonl", "hotels"}, 0, ""},
 		{[]string{"hotels", "bad.jsonl"}, 1, "bad.jsonl:2: not JSON"},
 		{[]string{"cut", "hotels"}, 1, "cut/documents/hotels/"},

@@ -76,7 +76,7 @@ func TestLoadSession(t *testing.T) {
 
 	got := s.run("load", "-index", "hotels", "a.jsonl")
 	assert.Equal(t, 3, got.code)
-	assert.Contains(t, got.stderr, "-create DEFINITION")
+	assert.Contains(t, got.stderr, "azsearch load -create")
 
 	got = s.run("load", "-index", "hotels", "-create", "hotels.json", "-dry-run", "a.jsonl")
 	assert.Zero(t, got.code, got.stderr)
