@@ -81,6 +81,8 @@ type Health struct {
 	// Service is the reason why nothing is sent to any index: the service breaker is not closed, or the fleet is closed
 	// (ErrClosed). Otherwise nil.
 	Service error
+
+	unready error // of the first sender that is not ready, if no other one sends
 }
 
 // IndexHealth is the state of one index's sender.
@@ -102,13 +104,17 @@ func (h Health) Err() error {
 	return errors.Join(errs...)
 }
 
-// Ready returns nil if the program may receive traffic: the fleet is not closed and the service breaker is not open.
-// While the breaker is half-open Ready returns nil until a probe is in flight, because the probe needs a document to
-// send.
+// Ready returns nil if the program may receive traffic: the fleet is not closed, the service breaker is not open, and
+// of the senders that have something to send, sent lately or are suspended, at least one is ready by its own
+// bufferedsender.Health.Ready. While the service breaker is half-open Ready returns nil until a probe is in flight,
+// because the probe needs a document to send.
 func (h Health) Ready() error {
 	refused := (*breaker.OpenError)(nil)
 	if errors.As(h.Service, &refused) && refused.Status.State == breaker.HalfOpen && refused.Status.Probe.IsZero() {
 		return nil
+	}
+	if h.Service == nil {
+		return h.unready
 	}
 	return h.Service
 }
@@ -156,15 +162,25 @@ func (h IndexHealth) words() string {
 // Health returns the state of all senders. It does not block.
 func (f *Fleet) Health() Health {
 	var h Health
+	ready := false
 	for _, e := range f.all() {
 		s := e.get()
 		if s == nil {
 			continue
 		}
 		h.Of++
-		if one := s.Health(); one.State != events.HealthStateHealthy || one.Err != nil {
+		one := s.Health()
+		if sends := f.sends(e, s, one.State); sends && one.Ready() == nil {
+			ready = true
+		} else if sends && h.unready == nil {
+			h.unready = fmt.Errorf("index %q: %w", e.name, one.Ready())
+		}
+		if one.State != events.HealthStateHealthy || one.Err != nil {
 			h.Indexes = append(h.Indexes, IndexHealth{e.name, one})
 		}
+	}
+	if ready {
+		h.unready = nil
 	}
 	f.mu.Lock()
 	closed := f.closed
@@ -175,4 +191,19 @@ func (f *Fleet) Health() Health {
 		h.Service = fmt.Errorf("the service as a whole: %w", &breaker.OpenError{Status: status})
 	}
 	return h
+}
+
+// sends reports whether the state of a sender tells whether the service and the credentials work. It does not while
+// the program keeps the sender from sending.
+func (f *Fleet) sends(e *entry, s sender, state events.HealthState) bool {
+	switch state {
+	case events.HealthStatePaused, events.HealthStateClosing, events.HealthStateClosed:
+		return false
+	}
+	if e.opened.Load() != 0 {
+		return s.Breaker().Status().State != breaker.Disabled
+	}
+	f.doubting.Lock()
+	defer f.doubting.Unlock()
+	return f.works(e, s)
 }

@@ -56,16 +56,17 @@ func absent(err error) bool { return retry.HasStatus(err, http.StatusNotFound) }
 // at least two, are not closed, and no other sender has something to send or has recently completed something. Missing
 // indexes do not count. cause is the last failure.
 func (f *Fleet) doubt(cause error) {
-	if !absent(cause) && f.held.Load() >= 2 && f.allFail() {
+	if all := f.allFail(); all && !absent(cause) {
 		f.trip(cause)
 	}
 }
 
-// allFail is the condition of doubt.
+// allFail is the condition of doubt. It looks at all senders, to know later which of them have completed something
+// since the first failure.
 func (f *Fleet) allFail() bool {
 	f.doubting.Lock()
 	defer f.doubting.Unlock()
-	held, made := 0, 0
+	held, made, works := 0, 0, false
 	for _, e := range f.all() {
 		s, opened := e.get(), e.opened.Load() != 0
 		switch {
@@ -74,11 +75,11 @@ func (f *Fleet) allFail() bool {
 		case opened:
 			held++
 		case f.works(e, s):
-			return false
+			works = true
 		}
 		made++
 	}
-	return held >= 2 && 2*held > made
+	return !works && held >= 2 && 2*held > made
 }
 
 // lately is how long a completed action proves that the service works.
