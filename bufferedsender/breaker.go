@@ -186,6 +186,15 @@ func (g *gate) State() publisher.GateState {
 	return state
 }
 
+// worst returns the state of the breaker that keeps more from being sent.
+func (g *gate) worst() breaker.State {
+	state := g.breaker.Status().State
+	if g.service != nil {
+		state = max(state, g.service.Status().State)
+	}
+	return state
+}
+
 // shut reports whether a breaker holds requests back.
 func shut(s breaker.Status) bool { return s.State != breaker.Closed }
 

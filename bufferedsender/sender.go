@@ -379,7 +379,7 @@ func newSender(indexer Indexer, options settings, documents documents, keyName s
 	}
 	s.observer.start(s.publisher.HookContext)
 	s.unsubscribe = s.gate.subscribe(s.observer.breakerChanged, s.publisher.Wake)
-	if err := telemetry.observe(s.publisher.Stats, s.publisher.Condition, hold.Breaker); err != nil {
+	if err := telemetry.observe(s.publisher.Stats, s.publisher.Condition, s.gate); err != nil {
 		s.unsubscribe()
 		return nil, err
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
-	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
 // scope is the name of the instrumentation.
@@ -120,12 +119,12 @@ func (t *telemetry) with(attrs ...attribute.KeyValue) metric.MeasurementOption {
 }
 
 // observe reports levels and totals until stop is called.
-func (t *telemetry) observe(stats func() publisher.Stats, condition func() publisher.Condition, b *breaker.Breaker) error {
+func (t *telemetry) observe(stats func() publisher.Stats, condition func() publisher.Condition, g *gate) error {
 	t.stats, t.condition = stats, condition
 	var err error
 	t.registered, err = t.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		s := t.tellTotals()
-		t.observeLevels(o, &s, b)
+		t.observeLevels(o, &s, g)
 		return nil
 	}, t.levels()...)
 	return err
@@ -163,7 +162,7 @@ func (t *telemetry) tellTotals() publisher.Stats {
 }
 
 // observeLevels reports current values.
-func (t *telemetry) observeLevels(o metric.Observer, s *publisher.Stats, b *breaker.Breaker) {
+func (t *telemetry) observeLevels(o metric.Observer, s *publisher.Stats, g *gate) {
 	o.ObserveInt64(t.queueItems, int64(s.Items), t.base)
 	o.ObserveInt64(t.queueBytes, s.Bytes, t.base)
 	o.ObserveInt64(t.queueCapacity, int64(s.Limits.Items), t.base)
@@ -175,8 +174,8 @@ func (t *telemetry) observeLevels(o metric.Observer, s *publisher.Stats, b *brea
 	o.ObserveInt64(t.batchLimitItems, int64(s.BatchItems), t.base)
 	o.ObserveInt64(t.batchLimitBytes, int64(s.BatchBytes), t.base)
 	o.ObserveFloat64(t.requestInterval, s.Interval.Seconds(), t.base)
-	if b != nil {
-		o.ObserveInt64(t.breakerState, int64(b.Status().State), t.base)
+	if g != nil {
+		o.ObserveInt64(t.breakerState, int64(g.worst()), t.base)
 	}
 	now := healthStates[t.condition().State]
 	for health := events.HealthStateHealthy; health < events.HealthStateClosed; health++ {

@@ -476,6 +476,32 @@ func TestAnIndexWhoseSenderCannotBeMadeIsNotKnown(t *testing.T) {
 	})
 }
 
+// sumsOf reads the metrics of the fleet, summed over their attributes.
+func sumsOf(t *testing.T, reader *sdkmetric.ManualReader) map[string]float64 {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(t.Context(), &all))
+	sums := map[string]float64{}
+	for _, of := range all.ScopeMetrics {
+		if of.Scope.Name != scope {
+			continue
+		}
+		for _, m := range of.Metrics {
+			switch data := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				for _, p := range data.DataPoints {
+					sums[m.Name] += float64(p.Value)
+				}
+			case metricdata.Sum[float64]:
+				for _, p := range data.DataPoints {
+					sums[m.Name] += p.Value
+				}
+			}
+		}
+	}
+	return sums
+}
+
 func TestTheMetricsOfTheFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
@@ -489,26 +515,7 @@ func TestTheMetricsOfTheFleet(t *testing.T) {
 		for f.Pool().Stats().Classes[models.ClassExpedited].InUse > 0 {
 			time.Sleep(s.takes) // the breaker probes a refusing index at random times
 		}
-		var all metricdata.ResourceMetrics
-		require.NoError(t, reader.Collect(t.Context(), &all))
-		sums := map[string]float64{}
-		for _, of := range all.ScopeMetrics {
-			if of.Scope.Name != scope {
-				continue
-			}
-			for _, m := range of.Metrics {
-				switch data := m.Data.(type) {
-				case metricdata.Sum[int64]:
-					for _, p := range data.DataPoints {
-						sums[m.Name] += float64(p.Value)
-					}
-				case metricdata.Sum[float64]:
-					for _, p := range data.DataPoints {
-						sums[m.Name] += p.Value
-					}
-				}
-			}
-		}
+		sums := sumsOf(t, reader)
 		assert.InDelta(t, 2, sums["azsearch.fleet.senders"], 0)
 		assert.InDelta(t, 1, sums["azsearch.fleet.held_senders"], 0)
 		assert.InDelta(t, 7, sums["azsearch.pool.slots.limit"], 0)

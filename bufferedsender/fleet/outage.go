@@ -29,6 +29,17 @@ func (f *Fleet) indexChanged(e *entry, c breaker.Change) {
 	}
 }
 
+// down reports whether nothing is sent to any index because of the service breaker.
+func (f *Fleet) down() bool { return f.breaker.Status().State != breaker.Closed }
+
+// suspended returns how many senders do not send because of a breaker.
+func (f *Fleet) suspended() int64 {
+	if f.down() {
+		return f.made.Load()
+	}
+	return f.held.Load()
+}
+
 // note records when the breaker of an index opened, or that it is closed (0). After last nothing is recorded.
 func (f *Fleet) note(e *entry, opened int64, last bool) {
 	e.watch.Lock()
@@ -120,11 +131,11 @@ const sameOutage = time.Minute
 // for half a minute. It spreads the resets over time to avoid a burst. The breakers of indexes that failed before the
 // outage stay as they are.
 func (f *Fleet) serviceChanged(c breaker.Change) {
-	switch {
-	case c.To == breaker.Open:
+	if c.To == breaker.Open {
 		f.downSince.CompareAndSwap(0, c.At.UnixNano())
-		return
-	case c.To != breaker.Closed:
+	}
+	if c.To != breaker.Closed {
+		f.purgeSoon()
 		return
 	}
 	since := f.downSince.Swap(0)

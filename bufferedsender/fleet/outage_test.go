@@ -2,13 +2,17 @@ package fleet
 
 import (
 	"context"
+	"net"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
@@ -54,6 +58,34 @@ func TestTheFirstUpdateOfAnIdleIndexDoesNotWaitForThoseThatFail(t *testing.T) {
 			require.NoError(t, idle.Flush(sendertest.Within(t, time.Minute), nil))
 			assert.LessOrEqual(t, time.Since(began), 2*s.takes, "one probe, then all other requests")
 		}
+	})
+}
+
+// The breaker of the service opens before most of the indexes have failed often enough for their own.
+func TestAllSendersCountAsHeldWhileTheServiceCannotBeReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		names := indexes(0, 20)
+		s, reader := newService(names...), sdkmetric.NewManualReader()
+		f := newFleet(t, s, &Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), Hints: new(hints.Set), Breaker: &breaker.Options{Failures: 5}})
+		s.answers(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, names...)
+		for _, name := range names {
+			upload(t, senderOf(t, f, name, nil), 100)
+		}
+		time.Sleep(time.Minute)
+		require.NotEqual(t, breaker.Closed, f.Breaker().Status().State)
+		require.Less(t, f.held.Load(), int64(20))
+		assert.InDelta(t, 20, sumsOf(t, reader)["azsearch.fleet.held_senders"], 0)
+		n, err := f.Purge(t.Context())
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, n, 20*100-20, "of all senders; a probe may be in flight")
+		s.answers(nil, names...)
+		_ = f.Flush(sendertest.Within(t, time.Hour)) // reports what was purged
+		for _, name := range names {
+			upload(t, senderOf(t, f, name, nil), 1)
+		}
+		require.NoError(t, f.Flush(sendertest.Within(t, time.Hour)))
+		time.Sleep(time.Second)
+		assert.Zero(t, sumsOf(t, reader)["azsearch.fleet.held_senders"])
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,7 +16,7 @@ import (
 const looks = time.Second
 
 // Purge gives up waiting actions of the given indexes, or of all without arguments, and returns how many. It affects
-// only indexes whose breakers are not closed, see bufferedsender.BufferedSender.Purge. The keys go to Options.Hints. It
+// only indexes whose breaker, or that of the service, is not closed, see bufferedsender.BufferedSender.Purge. The keys go to Options.Hints. It
 // returns an error that names an index without a sender, and then gives up nothing. It waits for a running callback
 // until ctx ends: in a callback pass a context that ends.
 func (f *Fleet) Purge(ctx context.Context, indexes ...string) (int, error) {
@@ -37,24 +38,29 @@ func (f *Fleet) Purge(ctx context.Context, indexes ...string) (int, error) {
 	return int(n.Load()), nil
 }
 
-// Returns the entries whose breakers are not closed, by time of opening.
+// Returns the entries to which nothing is sent because their breaker or that of the service is not closed, by time of
+// opening.
 func (f *Fleet) sick() []*entry {
+	down := int64(0)
+	if f.down() {
+		down = cmp.Or(f.downSince.Load(), math.MaxInt64) // disabled
+	}
 	type since struct {
 		*entry
 		opened int64
 	}
 	var sick []since
 	for _, e := range f.all() {
-		if opened := e.opened.Load(); opened != 0 && e.get() != nil {
+		if opened := cmp.Or(e.opened.Load(), down); opened != 0 && e.get() != nil {
 			sick = append(sick, since{e, opened})
 		}
 	}
 	slices.SortStableFunc(sick, func(a, b since) int { return cmp.Compare(a.opened, b.opened) })
-	all := make([]*entry, len(sick))
+	entries := make([]*entry, len(sick))
 	for i := range sick {
-		all[i] = sick[i].entry
+		entries[i] = sick[i].entry
 	}
-	return all
+	return entries
 }
 
 // alsoRemember returns a function that calls own, which may be nil, and adds the keys to the hints.
@@ -89,9 +95,9 @@ func (f *Fleet) purgeSoon() {
 				return
 			case <-ticker.C:
 			}
-			if f.held.Load() == 0 {
+			if f.suspended() == 0 {
 				f.purging.Store(false)
-				if f.held.Load() == 0 || f.purging.Swap(true) {
+				if f.suspended() == 0 || f.purging.Swap(true) {
 					return // or another call has taken over
 				}
 			}

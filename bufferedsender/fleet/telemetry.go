@@ -53,7 +53,7 @@ func (f *Fleet) observe(provider metric.MeterProvider) (stop func(), err error) 
 	bytes := number("azsearch.pool.room.bytes", "By", "Room for bytes that senders have been granted.")
 	lacking := number("azsearch.pool.room.waiting", "{sender}", "Senders that wait for room.")
 	senders := number("azsearch.fleet.senders", "{sender}", "Senders of the fleet.")
-	held := number("azsearch.fleet.held_senders", "{sender}", "Senders whose breakers are not closed.")
+	held := number("azsearch.fleet.held_senders", "{sender}", "Senders whose breaker, or that of the service, is not closed.")
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (f *Fleet) observe(provider metric.MeterProvider) (stop func(), err error) 
 		o.ObserveInt64(bytes, s.GrantedBytes)
 		o.ObserveInt64(lacking, int64(s.WaitingForRoom))
 		o.ObserveInt64(senders, f.made.Load())
-		o.ObserveInt64(held, f.held.Load())
+		o.ObserveInt64(held, f.suspended())
 		return nil
 	}, all...)
 	if err != nil {

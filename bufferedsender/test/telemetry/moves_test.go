@@ -19,9 +19,13 @@ import (
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
+
+// serviceOfMove is the breaker of the service of a sender with two.
+var serviceOfMove *breaker.Breaker
 
 const answered200 = "name=BATCH,status_code=200"
 
@@ -263,6 +267,14 @@ var movements = map[string]movement{
 		},
 		act:  func(r *sendertest.Rig) { r.Sender.Breaker().Disable() },
 		want: together(reading{"breaker.state": 3, "breaker.changes{state=disabled}": 1}, becomes("healthy", "circuit_open")),
+	},
+	"the breaker of the service is disabled": {
+		opts: func(t *testing.T) *sendertest.Options {
+			serviceOfMove = sendertest.SteadyBreaker(t, nil)
+			return &sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil), Service: serviceOfMove}}
+		},
+		act:  func(*sendertest.Rig) { serviceOfMove.Disable() },
+		want: together(reading{"breaker.state": 3}, becomes("healthy", "circuit_open")),
 	},
 	"actions are purged": {
 		opts: func(t *testing.T) *sendertest.Options {
