@@ -28,14 +28,19 @@ func (s *sender) Resume() {
 	}
 }
 
-// Purge gives up at most `most` waiting actions (all, unless most > 0) like PurgeOldest, and returns their number. It
-// returns 0 while the breaker is closed, with FailSoon, and with a Queue. Called in a callback, or if a callback still
+// Purge gives up at most `most` waiting actions (all, unless most > 0) like PurgeOldest, and returns their number. If
+// ctx has a class (models.WithClass), more urgent ones stay. It returns 0 while the breaker is closed, with FailSoon, and with a Queue. Called in a callback, or if a callback still
 // runs when ctx ends, it returns 0 and takes effect later.
 func (s *sender) Purge(ctx context.Context, most int) int {
 	if s.feed != nil {
 		return 0
 	}
-	return s.publisher.Purge(orBackground(ctx), max(most, 0))
+	ctx = orBackground(ctx)
+	class, _ := models.ClassOf(ctx)
+	if int(class) >= classesOfPool {
+		class = models.ClassExpedited
+	}
+	return s.publisher.Purge(ctx, max(most, 0), uint8(class))
 }
 
 // Health is the state of a sender, with the reason if it does not send.

@@ -36,7 +36,8 @@ func (c Class) String() string {
 
 type classKey struct{}
 
-// WithClass returns a context that sets the class of an adding call of a sender, or of a rebuild's Tap.
+// WithClass returns a context that sets the class of an adding call of a sender, or of a rebuild's Tap. Purge of a
+// sender gives up nothing more urgent.
 func WithClass(ctx context.Context, c Class) context.Context {
 	return context.WithValue(ctx, classKey{}, c)
 }

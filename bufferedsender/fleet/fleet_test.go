@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -384,6 +385,62 @@ func TestPurgeSickGivesUpWhatASickIndexKeepsAndRemembersTheKeys(t *testing.T) {
 		_, err = f.Purge(t.Context(), "nobody")
 		require.Error(t, err)
 		s.answers(nil, "sick", "ill")
+	})
+}
+
+// What waits is less urgent than half of what the failing index keeps.
+func TestPurgeSickGivesUpNothingMoreUrgentThanWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set, s := new(hints.Set), newService()
+		f := newFleet(t, s, &Options{Hints: set, WhenFull: PurgeSick, Breaker: steady(), Pool: &pool.Options{BufferedActions: 400, FloorActions: 25}})
+		sick := senderOf(t, f, "sick", nil)
+		upload(t, sick, 250)
+		require.NoError(t, sick.Flush(t.Context(), nil)) // it may borrow as much as it has returned
+		s.answers(sendertest.StatusError(403), "sick")
+		for class, name := range map[models.Class]string{models.ClassExpedited: "urgent", models.ClassBestEffort: "idle"} {
+			require.NoError(t, sick.UploadDocuments(models.WithClass(t.Context(), class), sendertest.Hotels(name, 120)...))
+		}
+		time.Sleep(time.Minute)
+		other, err := f.Pool().Join("other")
+		require.NoError(t, err)
+		room := other.Room(func() {}, nil)
+		takes := func(class models.Class) (n int) {
+			for room.Take(class, 1, true, false) {
+				n++
+			}
+			return n
+		}
+		for range 400 { // it may borrow as much
+			require.True(t, room.Take(models.ClassBestEffort, 1, true, false))
+			room.Return(1, 1)
+		}
+		purged := func() (urgent, idle int) {
+			keys := set.Take("sick", 1000).Keys
+			n := len(slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !strings.HasPrefix(key, "urgent") }))
+			return n, len(keys) - n
+		}
+		require.Positive(t, takes(models.ClassBestEffort))
+		time.Sleep(3 * time.Second)
+		urgent, idle := purged()
+		assert.Zero(t, urgent)
+		assert.InDelta(t, 25, idle, 0, "one batch, and then there was room")
+		for range 60 {
+			takes(models.ClassBestEffort)
+			time.Sleep(time.Second)
+		}
+		urgent, idle = purged()
+		assert.Zero(t, urgent)
+		assert.InDelta(t, 95, idle, 1, "one may be in flight as a probe")
+		require.Equal(t, 1, f.Pool().Stats().WaitingForRoom)
+		assert.Equal(t, models.ClassBestEffort, f.Pool().Stats().WaitingClass)
+		takes(models.ClassExpedited)
+		assert.Equal(t, models.ClassExpedited, f.Pool().Stats().WaitingClass)
+		time.Sleep(3 * time.Second)
+		urgent, _ = purged()
+		assert.Positive(t, urgent, "now the call is as urgent")
+		room.Quit()
+		other.Leave()
+		s.answers(nil, "sick")
 	})
 }
 

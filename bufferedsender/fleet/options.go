@@ -95,9 +95,11 @@ type WhenFull uint8
 const (
 	// Wait gives up nothing.
 	Wait WhenFull = iota
-	// PurgeSick gives up waiting actions of an index whose breaker is open. The fleet checks once a second. If a sender
-	// lacks room at two consecutive checks, one index is purged: among those with waiting actions the one whose breaker
-	// opened first. PurgeSick requires Options.Hints.
+	// PurgeSick gives up waiting actions of an index whose breaker, or that of the service, is open. The fleet checks once
+	// a second. If a sender lacks room at two consecutive checks, one index is purged: among those with waiting actions the
+	// one whose breaker opened first. It loses the oldest actions of the least urgent class, none more urgent than the most
+	// urgent call that waits, as many as pool.Options.FloorActions and again until no call waits. PurgeSick requires
+	// Options.Hints.
 	PurgeSick
 )
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // looks is the interval of checks for lacking room while a breaker is open.
@@ -110,15 +112,26 @@ func (f *Fleet) purgeSoon() {
 	}()
 }
 
-// purgeOne purges the index whose breaker opened first and that has waiting actions. It skips an index whose running
+// purgeOne purges the index whose breaker opened first and that has waiting actions, a batch at a time, until no member
+// of the pool waits for room. It gives up nothing that is more urgent than what waits, and skips an index whose running
 // handler delays Purge.
 func (f *Fleet) purgeOne() {
+	batch := f.pool.Options().FloorActions
 	for _, e := range f.sick() {
-		ctx, cancel := context.WithTimeout(context.Background(), looks)
-		n := e.get().Purge(ctx, 0)
-		cancel()
-		if n > 0 {
-			return
+		for purged := false; ; purged = true {
+			s := f.pool.Stats()
+			if s.WaitingForRoom == 0 {
+				return
+			}
+			ctx, cancel := context.WithTimeout(models.WithClass(context.Background(), s.WaitingClass), looks)
+			n := e.get().Purge(ctx, batch)
+			cancel()
+			if n == 0 && purged {
+				return
+			}
+			if n == 0 {
+				break
+			}
 		}
 	}
 }

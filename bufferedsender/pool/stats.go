@@ -1,6 +1,10 @@
 package pool
 
-import "time"
+import (
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+)
 
 // counts are the counters of a class.
 type counts struct {
@@ -66,6 +70,8 @@ type Stats struct {
 	BudgetActions, BudgetBytes int64
 	// Active is how many members have a floor, WaitingForRoom how many wait for room.
 	Active, WaitingForRoom int
+	// WaitingClass is the most urgent class of those that wait for room, if WaitingForRoom is not 0.
+	WaitingClass models.Class
 }
 
 // stats sets the fields about room.
@@ -76,6 +82,17 @@ func (b *budget) stats(s *Stats) {
 	s.GrantedActions, s.GrantedBytes = granted.actions, granted.bytes
 	s.BudgetActions, s.BudgetBytes = limit.actions, limit.bytes
 	s.Active, s.WaitingForRoom = b.active, b.waiting
+	s.WaitingClass = models.ClassBestEffort
+	for r := b.large.first; r != nil; r = r.next {
+		s.WaitingClass = min(s.WaitingClass, r.lane)
+	}
+	for _, q := range []*roomLines{&b.entering, &b.lending} {
+		for lane := range q.lines {
+			if q.lines[lane].first != nil {
+				s.WaitingClass = min(s.WaitingClass, models.Class(lane))
+			}
+		}
+	}
 }
 
 // Stats returns the counters of the pool. It does not block.

@@ -19,6 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
@@ -34,7 +35,8 @@ import (
 //   - there are never more requests in flight than the pool has slots, nor two with the same key;
 //   - what all senders buffer was granted, and what was granted is within the budget, except for one action;
 //   - no sender buffers more than its own limits allow;
-//   - a purged key is in the hints, and was not in flight;
+//   - a purged key is in the hints, and was not in flight; without a call of Purge some adding call waits that is as
+//     urgent as it, or more;
 //   - when Flush of all or some keys returns success, everything has been sent;
 //   - once all indexes work, everything accepted is applied, and calls that wait for room get it, within settled plus
 //     the time of a request for each action; while one index keeps failing this holds for the others, if the budget has
@@ -94,6 +96,7 @@ const lanes = 2
 type record struct {
 	at       docKey
 	version  int
+	class    models.Class
 	accepted bool
 	outcomes []string // completed, failed, unsent, purged
 	unknown  bool     // not completed, but it may have been applied
@@ -134,7 +137,30 @@ type model struct {
 	records  map[docKey][]*record // in the order of adding
 	senders  map[*bufferedsender.BufferedSender[hotel]]bool
 	closing  bool
+	callers
 }
+
+// callers are the calls that may cause a purge, and the times of the last ones that have ended.
+type callers struct {
+	adding [int(models.ClassBestEffort) + 1]int // by class
+	added  [int(models.ClassBestEffort) + 1]time.Time
+	purges int
+	purged time.Time
+}
+
+// mayPurge reports whether an action of a class may be purged now.
+func (c *callers) mayPurge(class models.Class) bool {
+	lately := func(n int, last time.Time) bool { return n > 0 || time.Since(last) < purgeLag }
+	for urgent := range class + 1 {
+		if lately(c.adding[urgent], c.added[urgent]) {
+			return true
+		}
+	}
+	return lately(c.purges, c.purged)
+}
+
+// purgeLag exceeds the time from the end of a call to the purge that it caused: handlers may delay it.
+const purgeLag = 2 * time.Second
 
 // granted is an amount of room.
 type granted struct{ actions, bytes int64 }
@@ -168,7 +194,21 @@ func draw(intn func(n int) int) *model {
 	for range 30 + intn(60) {
 		m.steps = append(m.steps, step{intn(stepKinds), intn(m.indexes), intn(1000), intn(8), intn(lanes), intn(5)})
 	}
+	if intn(3) == 0 {
+		m.urgentFirst()
+	}
 	return m
+}
+
+// urgentFirst lets what is urgent be added first, by calls that do not wait for ever, and everything else afterwards: so
+// that what a purge could give up is mostly more urgent than what waits.
+func (m *model) urgentFirst() {
+	for i := range m.steps {
+		s := &m.steps[i]
+		if s.class = int(models.ClassBestEffort); i < len(m.steps)/2 {
+			s.class, s.n = int(models.ClassExpedited), s.n|1
+		}
+	}
 }
 
 func (m *model) String() string {

@@ -77,10 +77,10 @@ func (m *model) do(s step) {
 			})
 		}
 	case stepPurge:
-		m.jobs.Go(func() { _, _ = m.fleet.Purge(context.Background(), name) })
+		m.purge(name)
 	case stepPurgeAll:
 		if s.n%3 == 0 {
-			m.jobs.Go(func() { _, _ = m.fleet.Purge(context.Background()) })
+			m.purge()
 		}
 	case stepSlots:
 		now := m.fleet.Pool().Options()
@@ -109,6 +109,20 @@ func (m *model) do(s step) {
 		}
 		m.lanes[s.index*lanes+s.lane] <- func() { m.add(s) }
 	}
+}
+
+// purge purges some or all indexes.
+func (m *model) purge(names ...string) {
+	m.mu.Lock()
+	m.purges++
+	m.mu.Unlock()
+	m.jobs.Go(func() {
+		_, _ = m.fleet.Purge(context.Background(), names...)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.purges--
+		m.purged = time.Now()
+	})
 }
 
 // set changes settings of the pool. Granted room stays granted.
@@ -176,7 +190,11 @@ func keyName(lane, i int) string { return fmt.Sprintf("%d-%d", lane, i) }
 
 // add adds some documents of a lane.
 func (m *model) add(s step) {
-	class := models.Class(s.class) // some are unknown classes
+	class := models.Class(s.class)
+	served := class
+	if class > models.ClassBestEffort { // unknown
+		served = models.ClassExpedited
+	}
 	size := s.n % 100
 	if s.n%50 == 0 {
 		size = 2 * s.n // larger than a floor, or than a budget
@@ -186,7 +204,7 @@ func (m *model) add(s step) {
 	m.mu.Lock()
 	for i := range 1 + s.n%17 {
 		m.versions++
-		r := &record{at: docKey{indexName(s.index), keyName(s.lane, (s.keys+i)%5)}, version: m.versions}
+		r := &record{at: docKey{indexName(s.index), keyName(s.lane, (s.keys+i)%5)}, version: m.versions, class: served}
 		a := models.UploadAction(document(r.at.key, r.version, size))
 		a.OnOutcome = func(o models.Outcome) { m.outcome(r, o) }
 		all, actions = append(all, r), append(actions, a)
@@ -212,6 +230,15 @@ func (m *model) add(s step) {
 	}
 	ctx, cancel := within(s.n)
 	defer cancel()
+	m.mu.Lock()
+	m.adding[served]++
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.adding[served]--
+		m.added[served] = time.Now()
+	}()
 	began := time.Now()
 	err := sender.IndexDocuments(models.WithClass(ctx, class), actions...)
 	if time.Since(began) > 0 {
@@ -251,6 +278,9 @@ func (m *model) outcome(r *record, o models.Outcome) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if what == "purged" && !m.mayPurge(r.class) {
+		m.errors = append(m.errors, fmt.Sprintf("version %d of %v was purged, and no call as urgent as %v waits", r.version, r.at, r.class))
+	}
 	m.outcomes++
 	r.outcomes, r.unknown, r.settled = append(r.outcomes, what), o.Unknown, m.outcomes
 	if what != "purged" {

@@ -128,7 +128,7 @@ func TestWhatCloseHasGivenUpIsNotPurged(t *testing.T) {
 				c.Hooks.Settled = func(s *Settlement[int, int], _ error) {
 					ended[s.Item.Key] = append(ended[s.Item.Key], s.Outcome)
 					if len(ended) == 1 {
-						p.Purge(t.Context(), most)
+						p.Purge(t.Context(), most, 0)
 						runtime.Goexit()
 					}
 				}

@@ -15,10 +15,13 @@ func (l *loop[V, R]) overload() {
 		l.p.admission.reject(&FullError{l.gate.shut})
 		return
 	}
-	all := l.settings.overload.Overload == PurgeAll
-	for lack := l.p.admission.lacks(); l.purging() && l.canMakeRoom(lack) && l.purge(all, lack.class); lack = l.p.admission.lacks() {
+	most := 1
+	if l.settings.overload.Overload == PurgeAll {
+		most = 0
+	}
+	for lack := l.p.admission.lacks(); l.purging() && l.canMakeRoom(lack) && l.purge(most, lack.class); lack = l.p.admission.lacks() {
 		l.see()
-		for l.purging() && all && l.purge(true, lack.class) {
+		for l.purging() && most == 0 && l.purge(0, lack.class) {
 			l.see() // items behind the purged ones of their key are first now
 		}
 	}
@@ -72,14 +75,20 @@ func (l *loop[V, R]) canMakeRoom(lack lack) bool {
 	return lack.waits && items < lack.limits.Items && bytes+lack.bytes <= lack.limits.Bytes
 }
 
-// purge gives up the oldest waiting item of the least urgent class, or all first ones of their key, none more urgent
-// than the given class. It reports whether there was one.
-func (l *loop[V, R]) purge(all bool, class uint8) bool {
+// purge gives up the oldest waiting items of the least urgent class, so many or, if most is 0, all first ones of their
+// key, none more urgent than the given class. It reports whether there was one.
+func (l *loop[V, R]) purge(most int, class uint8) bool {
 	l.delivery.onPurged = l.settings.overload.Purged // of the policy that purges them
-	if all {
+	if most == 0 {
 		l.delivery.victims = append(l.delivery.victims, l.pending.takeAll(class)...)
-	} else if r := l.pending.takeOldest(class); r != none {
+	}
+	for n := 0; n < most; {
+		r := l.pending.takeOldest(class)
+		if r == none {
+			break
+		}
 		l.delivery.victims = append(l.delivery.victims, r)
+		n += l.pending.at(r).item.travelling()
 	}
 	some := len(l.delivery.victims) > 0
 	l.endVictims()
@@ -108,14 +117,14 @@ func (l *loop[V, R]) endVictims() {
 	l.delivery.victims = nil
 }
 
-// Purge gives up waiting items while the gate is shut, the oldest of the least urgent class first, at most so many
-// items if most is not 0. As with the policies, it purges no item that is in flight or behind one of its key. It
-// returns how many. In a hook, and if ctx ends while another hook keeps the loop, it returns 0 and takes effect later.
-func (p *Publisher[V, R]) Purge(ctx context.Context, most int) int {
+// Purge gives up waiting items while the gate is shut, the oldest of the least urgent class first, none more urgent
+// than the given class, at most so many items if most is not 0. As with the policies, it purges no item that is in
+// flight or behind one of its key. It returns how many. In a hook, and if ctx ends while another hook keeps the loop, it returns 0 and takes effect later.
+func (p *Publisher[V, R]) Purge(ctx context.Context, most int, class uint8) int {
 	n, done := new(int), make(chan struct{})
 	p.command(func() {
 		defer close(done) // also if a hook ends the goroutine
-		p.loop.purgeSome(most, n)
+		p.loop.purgeSome(most, class, n)
 	})
 	if p.onLoop() {
 		return 0
@@ -131,10 +140,10 @@ func (p *Publisher[V, R]) Purge(ctx context.Context, most int) int {
 
 // purgeSome adds the number of purged items to n. What Close has given up is not purged: it is still in the queues if a
 // hook ended the goroutine while Close reported it.
-func (l *loop[V, R]) purgeSome(most int, n *int) {
+func (l *loop[V, R]) purgeSome(most int, class uint8, n *int) {
 	for l.see(); l.gate.shut != nil && !l.shutdown.giveUp && (most == 0 || *n < most); l.see() {
 		before := l.delivery.ever
-		if !l.purge(most == 0, 0) {
+		if !l.purge(max(most-*n, 0), class) {
 			return
 		}
 		*n += int(l.delivery.ever - before)
