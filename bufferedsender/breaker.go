@@ -278,7 +278,8 @@ func (p *permit) Answered() {
 }
 
 // doneForService reports the result of a request to the service breaker. The failure of one index counts there only if
-// the service was unreachable, or if the request was the service's probe.
+// the service was unreachable, or if the request was the service's probe and the index has failed so often that its own
+// breaker is not closed: otherwise one failure of an index that is well would stop all for as long as an outage.
 func (p *permit) doneForService(health publisher.Service, retryAfter time.Duration, err error) {
 	if p.whole == nil {
 		return
@@ -289,7 +290,7 @@ func (p *permit) doneForService(health publisher.Service, retryAfter time.Durati
 		r.Outcome = breaker.Success
 	case health == publisher.ServiceFails && unreachable(err):
 		r.Outcome = breaker.Failure
-	case (health == publisher.ServiceFails || health == publisher.ServiceRefuses) && p.whole.Probe():
+	case (health == publisher.ServiceFails || health == publisher.ServiceRefuses) && p.whole.Probe() && shut(p.gate.breaker.Status()):
 		r.Outcome, r.RetryAfter = breaker.Failure, max(retryAfter, 0)
 	}
 	p.whole.Done(r)

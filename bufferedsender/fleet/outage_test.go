@@ -2,7 +2,9 @@ package fleet
 
 import (
 	"context"
+	"io"
 	"net"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
@@ -87,6 +90,54 @@ func TestAllSendersCountAsHeldWhileTheServiceCannotBeReached(t *testing.T) {
 		time.Sleep(time.Second)
 		assert.Zero(t, sumsOf(t, reader)["azsearch.fleet.held_senders"])
 	})
+}
+
+// sometimes is a service with an index that answers 503 once while fails is true.
+type sometimes struct {
+	*service
+	index string
+	fails *atomic.Bool
+}
+
+func (s sometimes) Indexer(index string) (bufferedsender.Indexer, error) {
+	if index != s.index {
+		return s.service.Indexer(index)
+	}
+	return &sendertest.Indexer{Delay: s.takes, Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		if s.fails.Swap(false) {
+			return models.IndexDocumentsResult{}, sendertest.StatusError(503)
+		}
+		return sendertest.AcceptAll(ctx, body)
+	}}, nil
+}
+
+// The first update of an idle index is the probe of the service, which waits for one while others fail. It is refused
+// once.
+func TestOneFailureOfAnIndexThatIsWellStopsNoneWhileOthersFail(t *testing.T) {
+	for _, sick := range []int{2, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			names := indexes(0, sick)
+			s := newService(names...)
+			s.answers(sendertest.StatusError(503), names...)
+			fails := new(atomic.Bool)
+			f := newFleet(t, sometimes{s, "idle", fails}, nil)
+			idle := senderOf(t, f, "idle", nil)
+			for _, name := range names {
+				upload(t, senderOf(t, f, name, nil), 5)
+			}
+			require.Error(t, f.Flush(sendertest.Within(t, time.Minute)))
+			for now := f.Breaker().Status(); now.State != breaker.HalfOpen || !now.Probe.IsZero(); now = f.Breaker().Status() {
+				time.Sleep(10 * time.Millisecond)
+			}
+			fails.Store(true)
+			began := time.Now()
+			upload(t, idle, 1)
+			require.NoError(t, idle.Flush(sendertest.Within(t, time.Minute), nil))
+			assert.False(t, fails.Load())
+			assert.Less(t, time.Since(began), time.Second)
+			s.answers(nil, names...)
+		})
+	}
 }
 
 // While the service is down, each idle index detects that once, one after another.
