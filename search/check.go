@@ -161,6 +161,18 @@ type CheckReport struct {
 	Skipped []CheckSkipped
 }
 
+// String returns the skipped parts with their reasons, a line each, or one line that says that everything was checked.
+func (r CheckReport) String() string {
+	if len(r.Skipped) == 0 {
+		return "everything was checked"
+	}
+	lines := make([]string, len(r.Skipped))
+	for i, skipped := range r.Skipped {
+		lines[i] = skipped.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Check asks the service whether a program can work with an index: whether the service is reachable and accepts the
 // credential, the index exists, the rights suffice, and documents of type T fit into the index. Use it at the start
 // of a program, and in deployment pipelines:

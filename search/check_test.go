@@ -129,6 +129,13 @@ func gaps(report search.CheckReport) (list []string) {
 	return list
 }
 
+func TestAReportOfACheckPrintsWhatWasSkipped(t *testing.T) {
+	assert.Equal(t, "everything was checked", search.CheckReport{}.String())
+	assert.Equal(t, "schema not checked: no right\nrole of field x not checked: why", search.CheckReport{Skipped: []search.CheckSkipped{
+		{Kind: search.CheckSchema, Reason: "no right"}, {Kind: search.CheckRole, Field: "x", Reason: "why"},
+	}}.String())
+}
+
 // Each row has one problem between the client and the index, and the checks that it prevents.
 func TestCheckNamesWhatIsWrongOnTheWayToTheIndex(t *testing.T) {
 	later := []string{"credential", "role", "index", "schema"}
