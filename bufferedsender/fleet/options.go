@@ -65,7 +65,8 @@ const (
 
 // Options configures a Fleet. nil and the zero value are valid.
 type Options struct {
-	// Pool configures the number of requests in flight, by class, and how much all senders buffer together: 262,144 actions
+	// Pool configures the number of requests in flight, by class (with late ones at most twice the slots and senders
+	// together, see pool.Stats.Late), and how much all senders buffer together: 262,144 actions
 	// and 256 MiB if it bounds neither. Fleet.Pool changes it later. Defaults to four slots for Expedited and four for the
 	// other classes.
 	Pool *pool.Options
