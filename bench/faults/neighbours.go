@@ -38,13 +38,13 @@ func neighbours(setting) []row {
 	return []row{
 		{
 			name: "hang-4-of-20", what: "four of twenty indexes of a fleet with two slots hang; all are fed as fast as they take it", spread: 4 * time.Second,
-			beside: hung, needs: map[string]int{"neighbours' requests": 20}, limit: 30 * time.Second,
+			beside: hung, needs: map[string]int{"neighbours' requests": 20}, limit: 15 * time.Second,
 		},
 		{
 			name: "idle-beside-sick", what: "two other indexes of a fleet are answered 500; the index has nothing to do for 3 s, and its first change must not wait",
 			beside: map[string]neighbour{"fails": {answer: always(500)}, "fails too": {answer: always(500)}},
 			idle:   3 * time.Second, phases: []phase{{at: 3 * time.Second, over: true, do: func(context.Context, *run) error { return nil }}},
-			recovery: afterPhase, needs: map[string]int{"neighbours' requests": 6}, limit: 30 * time.Second,
+			recovery: afterPhase, needs: map[string]int{"neighbours' requests": 6}, recoverWithin: 5 * time.Second, limit: 30 * time.Second,
 		},
 		{
 			name: "fleet-sick", what: "four other indexes of a fleet with two slots hang, or answer 503, 403, 404; all are fed as fast as they take it", spread: 4 * time.Second,

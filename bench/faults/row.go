@@ -59,6 +59,10 @@ type row struct {
 	needs map[string]int
 	// mayFail reports whether an action may fail with a status. Nil: no action may fail.
 	mayFail func(p *plan, a action, status int) bool
+	// recoverWithin is the longest recovery. mostRequests is the most requests of the sender, unless tuning.Adaptive makes
+	// small ones. 0: no bound.
+	recoverWithin time.Duration
+	mostRequests  int64
 	// limit is the maximum time until all actions are settled.
 	limit time.Duration
 }

@@ -86,6 +86,14 @@ func onceBroken(ph phase) phase {
 // batch is the batch size at which a row has a hundred batches.
 func (s setting) batch() int { return max(s.documents/100, 1) }
 
+// full is the batch size of a sender with the default options.
+func (s setting) full() int {
+	if s.fast {
+		return fastBatch
+	}
+	return bufferedsender.DefaultMaxBatchActions
+}
+
 // causes are rows whose faults come from documents or from the way to the service.
 func causes(s setting) []row {
 	poison := row{
@@ -96,10 +104,7 @@ func causes(s setting) []row {
 	}
 	poison.service.Trouble.Poison = s.giantKey(poison.shape)
 
-	full := bufferedsender.DefaultMaxBatchActions
-	if s.fast {
-		full = fastBatch
-	}
+	full := s.full()
 	timeout := s.span(2 * time.Second)
 	return []row{
 		poison,

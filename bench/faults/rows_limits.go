@@ -16,7 +16,7 @@ func limits(s setting) []row {
 			name: "cut-over-256k", what: "a proxy breaks the connections of requests above 256 kB, without an answer; 2000 documents of 6 kB",
 			shape:   shape{documents: 2000, size: 6000},
 			service: serviceConfig{Faults: faults(searchtest.Fault{OverBytes: 256_000, Cut: searchtest.CutBeforeCommit})},
-			needs:   map[string]int{"connection broken": 1}, limit: time.Minute,
+			needs:   map[string]int{"connection broken": 1}, mostRequests: 200, limit: 20 * time.Second,
 		},
 		{
 			name: "date-of-another-clock", what: "every request is answered 503 for 5 s, with a date in a second as Retry-After, by a clock that is an hour ahead", spread: 9 * time.Second,
@@ -28,7 +28,7 @@ func limits(s setting) []row {
 			name: "named-positions", what: "one document in twenty is invalid; a request with some of them is refused, and the reply names them: only they may fail",
 			shape:   shape{once: true},
 			service: serviceConfig{Trouble: trouble{Named: named}},
-			needs:   map[string]int{"request 400": 1},
+			needs:   map[string]int{"request 400": 1}, mostRequests: int64(20 + 5*s.documents/s.full()),
 			mayFail: func(_ *plan, a action, status int) bool { return a.key%named == 0 && status == http.StatusBadRequest },
 		},
 		{
@@ -39,6 +39,16 @@ func limits(s setting) []row {
 			},
 			recovery: afterPhase, needs: map[string]int{"document 429": 20},
 			mayFail: mayFailFew(http.StatusTooManyRequests),
+		},
+		{
+			name: "scaled", what: "the service is scaled: every request is answered 503 for 2 s, then it takes a quarter of what the producers want for 4 s, then twice as much", spread: 12 * time.Second,
+			phases: []phase{
+				script(2*time.Second, faults(searchtest.Fault{Status: 503})),
+				script(4*time.Second, &searchtest.Faults{Capacity: s.capacity(s.documents/4, 12*time.Second)}),
+				script(8*time.Second, &searchtest.Faults{Capacity: s.capacity(2*s.documents, 12*time.Second)}),
+				script(10*time.Second, nil),
+			},
+			recovery: afterPhase, needs: map[string]int{"request 503": 1, "document 503": 1}, recoverWithin: 10 * time.Second,
 		},
 		{
 			name: "recreated", what: "the index is deleted, and 5 s later created again under the same name, empty", spread: 9 * time.Second,

@@ -347,10 +347,21 @@ func (r *run) judge(res *result) {
 	if r.recovery != notMeasured && (res.Recovered == nil || res.Drained == nil) {
 		res.problem("no recovery was seen")
 	}
+	r.judgeCost(res)
 	for _, what := range slices.Sorted(maps.Keys(r.needs)) {
 		if got, want := res.Met[what], r.needs[what]; got < want {
 			res.problem("the row proves nothing: %q was met %d times, it takes %d", what, got, want)
 		}
+	}
+}
+
+// judgeCost compares the recovery and the requests with the bounds of the row.
+func (r *run) judgeCost(res *result) {
+	if most := r.setting.span(r.recoverWithin).Seconds(); most > 0 && res.Recovered != nil && *res.Recovered > most {
+		res.problem("recovered %.2f s after the fault, later than %.2f s", *res.Recovered, most)
+	}
+	if r.mostRequests > 0 && !r.setting.adaptive && res.Requests > r.mostRequests {
+		res.problem("%d requests, more than %d", res.Requests, r.mostRequests)
 	}
 }
 
