@@ -29,8 +29,9 @@ func (s *sender) Resume() {
 }
 
 // Purge gives up at most `most` waiting actions (all, unless most > 0) like PurgeOldest, and returns their number. If
-// ctx has a class (models.WithClass), more urgent ones stay. It returns 0 while the breaker is closed, with FailSoon, and with a Queue. Called in a callback, or if a callback still
-// runs when ctx ends, it returns 0 and takes effect later.
+// ctx has a class (models.WithClass), more urgent ones stay. It returns 0 while the breaker is closed, with FailSoon,
+// and with a Queue. Called in a callback, or if a callback still runs when ctx ends, it returns 0 and takes effect
+// later.
 func (s *sender) Purge(ctx context.Context, most int) int {
 	if s.feed != nil {
 		return 0

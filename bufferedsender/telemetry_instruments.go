@@ -116,7 +116,7 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 
 		batchLimitItems: m.gauge("azsearch.sender.batch.limit.items", "{item}", "How many actions a request may have now."),
 		batchLimitBytes: m.gauge("azsearch.sender.batch.limit.bytes", "By", "How large a request may be now."),
-		breakerState:    m.gauge("azsearch.sender.breaker.state", "{state}", "0 closed, 1 half-open, 2 open, 3 disabled: the higher one of the index and the service."),
+		breakerState:    m.gauge("azsearch.sender.breaker.state", "{state}", "0 closed, 1 half-open, 2 open, 3 disabled: the higher of index and service."),
 		requestInterval: m.secondsGauge("azsearch.sender.request.interval", "Least time between the starts of two requests now."),
 		queueOldestAge:  m.secondsGauge("azsearch.sender.queue.oldest_age", "Age of the oldest action that could be sent and never was."),
 	}

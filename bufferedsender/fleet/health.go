@@ -193,7 +193,7 @@ func (f *Fleet) Health() Health {
 	return h
 }
 
-// sends reports whether the state of a sender tells whether the service and the credentials work. It does not while
+// sends reports whether the state of a sender shows whether the service and the credentials work. It does not while
 // the program keeps the sender from sending.
 func (f *Fleet) sends(e *entry, s sender, state events.HealthState) bool {
 	switch state {

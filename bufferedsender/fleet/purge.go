@@ -18,9 +18,9 @@ import (
 const looks = time.Second
 
 // Purge gives up waiting actions of the given indexes, or of all without arguments, and returns how many. It affects
-// only indexes whose breaker, or that of the service, is not closed, see bufferedsender.BufferedSender.Purge. The keys go to Options.Hints. It
-// returns an error that names an index without a sender, and then gives up nothing. It waits for a running callback
-// until ctx ends: in a callback pass a context that ends.
+// only indexes whose breaker, or that of the service, is not closed, see bufferedsender.BufferedSender.Purge. The
+// keys go to Options.Hints. It returns an error that names an index without a sender, and then gives up nothing. It
+// waits for a running callback until ctx ends: in a callback pass a context that ends.
 func (f *Fleet) Purge(ctx context.Context, indexes ...string) (int, error) {
 	chosen := f.sick()
 	if len(indexes) > 0 {

@@ -200,8 +200,8 @@ func draw(intn func(n int) int) *model {
 	return m
 }
 
-// urgentFirst lets what is urgent be added first, by calls that do not wait for ever, and everything else afterwards: so
-// that what a purge could give up is mostly more urgent than what waits.
+// urgentFirst lets what is urgent be added first, by calls that do not wait for ever, and everything else afterwards:
+// so that what a purge could give up is mostly more urgent than what waits.
 func (m *model) urgentFirst() {
 	for i := range m.steps {
 		s := &m.steps[i]

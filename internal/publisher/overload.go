@@ -119,7 +119,8 @@ func (l *loop[V, R]) endVictims() {
 
 // Purge gives up waiting items while the gate is shut, the oldest of the least urgent class first, none more urgent
 // than the given class, at most so many items if most is not 0. As with the policies, it purges no item that is in
-// flight or behind one of its key. It returns how many. In a hook, and if ctx ends while another hook keeps the loop, it returns 0 and takes effect later.
+// flight or behind one of its key. It returns how many. In a hook, and if ctx ends while another hook keeps the loop,
+// it returns 0 and takes effect later.
 func (p *Publisher[V, R]) Purge(ctx context.Context, most int, class uint8) int {
 	n, done := new(int), make(chan struct{})
 	p.command(func() {
