@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 func newApplyCommand(stdout, stderr io.Writer) *cli.Command {
@@ -29,8 +31,13 @@ func newApplyCommand(stdout, stderr io.Writer) *cli.Command {
 datasources/, skillsets/, indexers/, knowledgesources/, knowledgebases/. Without -yes the command
 prints the plan and changes nothing. The plan marks each change as in place, needing a rebuild of
 the index, or refused. -yes carries out the plan only if all changes are in place. A definition
-without a file stays. "${VARIABLE}" is replaced from the environment and never printed. To rebuild
-an index that an alias names, define it under a new name, point the alias to it, and add -fill.
+without a file stays. "${VARIABLE}" is replaced from the environment and never printed.
+
+-fill also rebuilds indexes that an alias names: it creates hotels-2 for hotels-1, copies the
+documents, compares both, and moves the alias, or leaves it where it is. The files stay: from then
+on indexes/hotels-1.json defines hotels-2. hotels-1 is kept. Writers have to stop meanwhile; for
+writers that cannot, use package search/rebuild. After Ctrl-C or a kill the alias is at hotels-1, and
+the next -fill continues with hotels-2; or it has moved, and nothing is left to do. Run one at a time.
 
    azsearch apply definitions
    azsearch apply -yes definitions
@@ -44,7 +51,8 @@ stdout has changes, or (without a plan) usage; 3 service error.`,
 			&cli.BoolFlag{Name: "drift", Usage: "print how the service differs from the files, extra definitions included; exit code 2 if it does"},
 			&cli.BoolFlag{Name: "downtime", Usage: "allow some seconds of downtime for an index whose change of analyzers needs it"},
 			&cli.BoolFlag{Name: "fewer", Usage: "allow an alias to move to an index with far fewer documents"},
-			&cli.BoolFlag{Name: "fill", Usage: "before an alias moves, copy the documents of its old index to the new one, and compare both"},
+			&cli.BoolFlag{Name: "fill", Usage: "rebuild indexes that an alias names, and before an alias moves, copy the documents of its old index to the new one"},
+			&cli.DurationFlag{Name: "settle", Usage: "with -fill, wait `DURATION` for the readers and writers of an alias that has moved", Value: time.Minute},
 			&cli.BoolFlag{Name: "unchecked", Usage: "do not check data sources, skillsets and indexers; the service refuses invalid ones"},
 			&cli.BoolFlag{Name: "secrets", Usage: "rewrite definitions that have secrets, because the service does not show whether a secret changed"},
 			&cli.BoolFlag{Name: "json", Usage: "print the plan as JSON"},
@@ -71,24 +79,31 @@ func runApply(ctx context.Context, c *serviceCall) error {
 		return err
 	}
 	options := apply.Options{Downtime: c.Bool("downtime"), Secrets: c.Bool("secrets"), Unchecked: c.Bool("unchecked")}
+	var late []error
 	if c.Bool("fill") {
-		options.Fill = c.fill
+		options.Fill = func(ctx context.Context, r *apply.Rebuilding, next models.SearchIndex) error {
+			missing, err := c.rebuild(ctx, r, next)
+			late = append(late, missing)
+			return err
+		}
 	}
 	plan, err := apply.New(files, live, os.LookupEnv, options)
 	if err != nil {
 		return err
 	}
-	if !c.Bool("fewer") && !c.Bool("fill") { // -fill compares documents, not only their number
-		err = plan.CompareCounts(live, func(index string) (int64, error) {
-			client, err := c.service.Client(index)
-			if err != nil {
-				return 0, err
-			}
-			return keyrange.Count(ctx, client)
-		})
+	count := func(index string) (int64, error) {
+		client, err := c.service.Client(index)
 		if err != nil {
-			return answered(err)
+			return 0, err
 		}
+		return keyrange.Count(ctx, client)
+	}
+	err = plan.CountDocuments(count)
+	if err == nil && !c.Bool("fewer") && !c.Bool("fill") { // -fill compares documents, not only their number
+		err = plan.CompareCounts(live, count)
+	}
+	if err != nil {
+		return answered(err)
 	}
 	if info, err := os.Stat(c.args[0]); err != nil || !info.IsDir() || c.Bool("yes") {
 		plan.Extra = nil // one file does not define everything; -yes does not delete
@@ -111,13 +126,23 @@ func runApply(ctx context.Context, c *serviceCall) error {
 		}
 		return exit.With(exit.Different, fmt.Errorf("nothing was changed: add -yes to carry out the plan for %s", amount.Of(differs, "definition")))
 	}
-	return plan.Run(ctx, c.service, func(s *apply.Step) {
-		what := "changed"
-		if s.Create {
-			what = "created"
-		}
-		_ = c.more("%s %s", what, s)
-	})
+	if err := plan.Run(ctx, c.service, c.done); err != nil {
+		return err
+	}
+	return failed(errors.Join(late...))
+}
+
+// done prints that a step is done.
+func (c *serviceCall) done(s *apply.Step) {
+	if r := s.Rebuild; r != nil {
+		_ = c.more("rebuilt index %q as %q; alias %q names it; when %[1]q is no longer needed: %[4]s", r.From, r.To, r.Alias, c.dropping(r.From))
+		return
+	}
+	what := "changed"
+	if s.Create {
+		what = "created"
+	}
+	_ = c.more("%s %s", what, s)
 }
 
 // kindsFor returns the kinds of definitions needed to plan the changes for files.
@@ -152,6 +177,13 @@ func (c *serviceCall) plan(p *apply.Plan) error {
 			}
 			if err := c.change(s, change); err != nil {
 				return err
+			}
+		}
+		if s.Rebuild != nil {
+			for _, line := range s.Rebuild.Lines() {
+				if err := c.say("%19s%s", "", listing.Printable(line)); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -73,7 +73,6 @@ type copying struct {
 	inFlight int
 	patience time.Duration
 	quiet    bool
-	merge    bool // merge documents into existing ones instead of replacing them
 
 	jq   *jqfilter.Filter // nil without -jq
 	from *keyrange.Index
@@ -116,9 +115,9 @@ func (l *copying) run(ctx context.Context) (err error) {
 	if l.jq != nil {
 		return nil
 	}
-	result, err := l.look(ctx, looks)
+	result, err := verify.Until(ctx, looks, verify.Index{Index: l.from, InFlight: l.inFlight}, verify.Index{Index: l.to, InFlight: l.inFlight}, l.from.Key())
 	if err != nil {
-		return err
+		return connect.Failed(err)
 	}
 	return l.report(result)
 }
@@ -126,91 +125,6 @@ func (l *copying) run(ctx context.Context) (err error) {
 // looks is the maximum number of comparisons of two indexes. An index shows documents some seconds after they were
 // sent, so the first comparison may find differences.
 const looks = 6
-
-// look compares the two indexes by digests until they are equal, at most most times.
-func (l *copying) look(ctx context.Context, most int) (*verify.Result, error) {
-	result, err := verify.Until(ctx, most, verify.Index{Index: l.from, InFlight: l.inFlight}, verify.Index{Index: l.to, InFlight: l.inFlight}, l.from.Key())
-	return result, connect.Failed(err)
-}
-
-// fill copies the documents of the index from to the index to that will replace it, limited to the fields that both
-// have, and compares the copies. It copies nothing if they are equal already, for example after an earlier run.
-// Other fields of documents in to keep their values.
-func (c *serviceCall) fill(ctx context.Context, from, to string) error {
-	l := &copying{serviceCall: c, names: [2]string{from, to}, inFlight: 16, patience: 10 * time.Minute, merge: true}
-	old, err := definitions.Index(ctx, c.service, from)
-	if err != nil {
-		return connect.Failed(err)
-	}
-	next, err := definitions.Index(ctx, c.service, to)
-	if err != nil {
-		return connect.Failed(err)
-	}
-	copied, compared, err := common(old, next)
-	if err != nil {
-		return err
-	}
-	if err := l.openBoth(old, next, compared); err != nil {
-		return err
-	}
-	if err := reached(ctx, l.from, from); err != nil {
-		return err
-	}
-	if len(copied) == len(compared) { // otherwise fields that to does not return may be missing
-		if same, err := l.look(ctx, 1); err != nil || same.Equal() {
-			return err
-		}
-	}
-	if err := l.openBoth(old, next, copied); err != nil {
-		return err
-	}
-	if err := l.documents(ctx); err != nil {
-		return err
-	}
-	if err := l.openBoth(old, next, compared); err != nil {
-		return err
-	}
-	result, err := l.look(ctx, looks)
-	if err != nil || result.Equal() {
-		return err
-	}
-	first := result.Differences[0]
-	return failed(fmt.Errorf("key %q %s after the copy, so the alias was not moved; stop the writers and run it again", first.Key, first.What))
-}
-
-// common returns the fields that both indexes have, and those of them whose values both return.
-func common(from, to *definitions.Definition) (copied, compared []string, err error) {
-	had, err := retrievable(from)
-	if err != nil {
-		return nil, nil, err
-	}
-	has, err := retrievable(to)
-	if err != nil {
-		return nil, nil, err
-	}
-	var index models.SearchIndex
-	if err := json.Unmarshal(to.JSON, &index); err != nil {
-		return nil, nil, err
-	}
-	for _, f := range index.Fields {
-		if slices.Contains(had, f.Name) {
-			copied = append(copied, f.Name)
-			if slices.Contains(has, f.Name) {
-				compared = append(compared, f.Name)
-			}
-		}
-	}
-	return copied, compared, nil
-}
-
-// openBoth opens both indexes, of the service l.service, for reading the given fields.
-func (l *copying) openBoth(from, to *definitions.Definition, fields []string) (err error) {
-	if l.from, err = keyrange.Open(l.service, from, search.Filter{}, fields); err != nil {
-		return err
-	}
-	l.to, err = keyrange.Open(l.service, to, search.Filter{}, fields)
-	return err
-}
 
 // open opens both indexes. It creates the target if that does not exist, and returns an error if the target has
 // documents but neither -overwrite nor a resumed -resume file allows it. A target that it created and refuses is
@@ -342,7 +256,6 @@ func (l *copying) documents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out.Merge = l.merge
 	began := time.Now()
 	stop := progress(l.stderr, l.quiet, func() string { return share(out.Completed.Load(), 0, "copied", began) })
 	reading := keyrange.Whole(ctx)

@@ -160,7 +160,7 @@ func TestEachChangeHasItsCost(t *testing.T) {
 		"an input of nothing":       {map[string]string{"skillsets/k.json": strings.Replace(everything["skillsets/k.json"], `"/document/content"`, `"content"`, 1)}, Refused, "begin it with /document"},
 		"a secret without a value":  {map[string]string{"datasources/new.json": `{"name":"new","type":"azureblob","credentials":{"connectionString":"${NEW}"},"container":{"name":"c"}}`}, Refused, "no value for NEW"},
 		"an alias to an index that is new": {map[string]string{"indexes/hotels-2.json": strings.Replace(index, "hotels-1", "hotels-2", 1), "aliases/hotels.json": `{"name":"hotels","indexes":["hotels-2"]}`},
-			Rebuild, "apply indexes/hotels-2.json alone"},
+			Rebuild, `"from":"hotels-1","to":"hotels-2"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := planOf(t, written(t, t.TempDir(), c.files), service)

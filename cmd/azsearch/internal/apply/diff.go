@@ -97,7 +97,7 @@ type reference struct {
 func Needs(k *definitions.Kind) []*definitions.Kind {
 	switch k {
 	case definitions.Indexes:
-		return []*definitions.Kind{definitions.SynonymMaps, definitions.Aliases} // aliases for the advice on a rebuild
+		return []*definitions.Kind{definitions.SynonymMaps, definitions.Aliases, definitions.Indexers} // the last two for a rebuild
 	case definitions.Aliases, definitions.KnowledgeSources:
 		return []*definitions.Kind{definitions.Indexes}
 	case definitions.Indexers:

@@ -23,7 +23,7 @@ type Cost string
 // The costs, cheapest first.
 const (
 	InPlace Cost = "in place"        // apply makes the change
-	Rebuild Cost = "needs a rebuild" // the change needs a new index
+	Rebuild Cost = "needs a rebuild" // the change needs a new index: apply makes it if the step has a Rebuilding and Options.Fill is set
 	Refused Cost = "refused"         // the service would refuse it, or a definition or variable is missing
 )
 
@@ -45,10 +45,10 @@ type Step struct {
 	Downtime bool     `json:"downtime,omitzero"` // the index is offline for some seconds
 	Changes  []Change `json:"changes"`
 
-	// Fill names the index whose documents are copied to the new index of an alias before the alias moves, "" for
-	// none.
-	Fill string `json:"fillFrom,omitempty"`
+	// Rebuild says how the index is replaced by a new one, nil if it is not.
+	Rebuild *Rebuilding `json:"rebuild,omitempty"`
 
+	by         bool   // the index is created by the rebuild of another step
 	instead    string // short advice if the plan cannot be carried out because of this step, "" for none
 	definition *definitions.Definition
 	etag       string // of the live definition that was compared; "" if there was none
@@ -77,6 +77,7 @@ type Plan struct {
 	// alone.
 	Extra []string `json:"notInFiles,omitempty"`
 
+	replaced  map[string]string // by the present one: live indexes that apply has rebuilt
 	variables Variables
 	options   Options
 }
@@ -86,9 +87,9 @@ type Options struct {
 	Downtime  bool // an index may be offline for some seconds
 	Secrets   bool // rewrite definitions that have secrets even if nothing else differs, because the service returns no secrets
 	Unchecked bool // do not check data sources, skillsets and indexers
-	// Fill copies the documents of index from to index to before an alias moves from one to the other. If it is nil,
-	// the plan blocks moving an alias to an index that it creates.
-	Fill func(ctx context.Context, from, to string) error
+	// Fill carries out a rebuild: it creates next, copies the documents and moves the alias. If it is nil, the plan is not
+	// carried out if it needs a rebuild.
+	Fill func(ctx context.Context, r *Rebuilding, next models.SearchIndex) error
 }
 
 // Count returns the number of steps with cost c.
@@ -107,9 +108,15 @@ type Variables func(name string) (value string, ok bool)
 // redacted stands for a secret. A comparison takes it as equal to any value.
 const redacted = "<redacted>"
 
-// New returns the plan that makes live equal to files.
+// New returns the plan that makes live equal to files. A file of an index that apply has rebuilt is compared with its
+// successor.
 func New(files, live definitions.Set, variables Variables, options Options) (*Plan, error) {
-	p := &Plan{Steps: []Step{}, variables: variables, options: options}
+	p := &Plan{Steps: []Step{}, replaced: map[string]string{}, variables: variables, options: options}
+	return p, p.compare(p.current(files, live), live)
+}
+
+// compare fills in the plan that makes live equal to files.
+func (p *Plan) compare(files, live definitions.Set) error {
 	var errs []error
 	for i := range files {
 		d := &files[i]
@@ -120,8 +127,7 @@ func New(files, live definitions.Set, variables Variables, options Options) (*Pl
 			step.Changes = []Change{{Cost: InPlace, Reason: "it does not exist"}}
 		} else {
 			step.etag = before.ETag
-			hidden, _ := before.Expand(func(string) (string, bool) { return redacted, true })
-			changes, err := diff(d.Kind, hidden, after)
+			changes, err := p.changes(before, d)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", d.File(), err))
 				continue
@@ -129,8 +135,11 @@ func New(files, live definitions.Set, variables Variables, options Options) (*Pl
 			for i := range changes {
 				changes[i].New = said(changes[i], after)
 			}
-			step.add(changes, live)
-			if options.Secrets && len(step.Changes) == 0 && d.HasSecret() {
+			step.add(changes)
+			if step.Cost() == Rebuild {
+				p.rebuild(&step, files, live)
+			}
+			if p.options.Secrets && len(step.Changes) == 0 && d.HasSecret() {
 				step.Changes = []Change{{Cost: InPlace, Reason: "its secrets are written again"}}
 			}
 		}
@@ -146,12 +155,24 @@ func New(files, live definitions.Set, variables Variables, options Options) (*Pl
 	}
 	for i := range live {
 		if d := &live[i]; len(files.Of(d.Kind)) > 0 && files.Find(d.Kind, d.Name) == nil {
-			p.Extra = append(p.Extra, d.String())
+			name := d.String()
+			if to := p.replaced[d.Name]; to != "" && d.Kind == definitions.Indexes {
+				name += fmt.Sprintf(" (replaced by %q)", to)
+			}
+			p.Extra = append(p.Extra, name)
 		}
 	}
 	p.emptyTargets(files, live)
+	p.order()
 	p.mask(files)
-	return p, errors.Join(errs...)
+	return errors.Join(errs...)
+}
+
+// changes compares a definition in a file with that of the service.
+func (p *Plan) changes(before, after *definitions.Definition) (search.IndexChanges, error) {
+	hidden, _ := before.Expand(func(string) (string, bool) { return redacted, true })
+	shown, _ := after.Expand(p.shown)
+	return diff(after.Kind, hidden, shown)
 }
 
 // shown returns the value that replaces a placeholder in a comparison: that of the variable, or redacted.
@@ -163,7 +184,7 @@ func (p *Plan) shown(name string) (string, bool) {
 }
 
 // add appends the changes of a definition with their costs and advice.
-func (s *Step) add(changes search.IndexChanges, live definitions.Set) {
+func (s *Step) add(changes search.IndexChanges) {
 	for _, c := range changes {
 		change := Change{Cost: InPlace, Path: c.Path, Old: c.Old, New: c.New, Reason: c.Reason}
 		switch c.Kind {
@@ -176,8 +197,7 @@ func (s *Step) add(changes search.IndexChanges, live definitions.Set) {
 			change.Cost = Refused
 			change.Do = "delete it and apply again"
 			if s.definition.Kind == definitions.Indexes {
-				change.Cost, change.Do = Rebuild, rebuildBy(s.Name, live)
-				s.instead = fmt.Sprintf(": define it as indexes/%s.json", Next(s.Name, live))
+				change.Cost, change.Do = Rebuild, ""
 			}
 		case search.ChangeInPlace:
 			if c.New == nil && s.definition.Kind != definitions.Indexes {
@@ -185,35 +205,6 @@ func (s *Step) add(changes search.IndexChanges, live definitions.Set) {
 			}
 		}
 		s.Changes = append(s.Changes, change)
-	}
-}
-
-// rebuildBy returns advice how to rebuild an index.
-func rebuildBy(index string, live definitions.Set) string {
-	next := Next(index, live)
-	for _, a := range live.Of(definitions.Aliases) {
-		if slices.Contains(references(&a, a.JSON), reference{definitions.Indexes, index}) {
-			return fmt.Sprintf("define it as indexes/%s.json, point aliases/%s.json to that, and apply -fill while no program writes"+
-				" (search/rebuild does it in a program while writers continue)", next, a.Name)
-		}
-	}
-	return fmt.Sprintf("define it as indexes/%s.json, apply that file, fill the new index with azsearch copy or load while no program writes,"+
-		" then let readers and writers use that name; an alias would spare readers the next change", next)
-}
-
-// Next returns a free name for the successor of an index: hotels-2 for hotels, hotels-3 for hotels-2.
-func Next(index string, live definitions.Set) string {
-	stem, n := index, 1
-	if at := strings.LastIndexByte(index, '-'); at > 0 {
-		if _, err := fmt.Sscanf(index[at+1:]+"$", "%d$", &n); err == nil {
-			stem = index[:at]
-		}
-	}
-	for {
-		n++
-		if name := fmt.Sprintf("%s-%d", stem, n); live.Find(definitions.Indexes, name) == nil {
-			return name
-		}
 	}
 }
 
@@ -236,91 +227,6 @@ func (s *Step) refuse(after json.RawMessage, files, live definitions.Set, p *Pla
 	if _, err := s.definition.Expand(p.variables); err != nil && s.Cost() == InPlace {
 		s.Changes = append(s.Changes, Change{Cost: Refused, Reason: strings.TrimPrefix(err.Error(), s.definition.String()+": ")})
 	}
-}
-
-// emptyTargets handles aliases that move. Without Options.Fill it blocks a move to an index that the plan creates,
-// because that index is empty. With Options.Fill every index that an alias moves to is filled, even an existing one,
-// because an earlier run may have stopped while filling it.
-func (p *Plan) emptyTargets(files, live definitions.Set) {
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		old, target := moves(s, live)
-		next, there := files.Find(definitions.Indexes, target), live.Find(definitions.Indexes, target)
-		switch {
-		case old == "" || next == nil && there == nil:
-		case p.options.Fill != nil:
-			if next == nil {
-				next = there
-			}
-			s.fill(live.Find(definitions.Indexes, old), next)
-		case there == nil:
-			s.instead = ": add -fill"
-			s.block(Rebuild, fmt.Sprintf("index %q is created by this plan, and empty", target),
-				fmt.Sprintf("apply -fill fills it from %q while no program writes; or apply indexes/%s.json alone, fill the index with azsearch load, then apply the alias; %q serves until then", old, target, old))
-		}
-	}
-}
-
-// block sets the cost, reason and advice of moving an alias.
-func (s *Step) block(cost Cost, reason, do string) {
-	for i := range s.Changes {
-		if c := &s.Changes[i]; c.Path == "indexes" && c.Cost == InPlace {
-			c.Cost, c.Reason, c.Do = cost, reason, do
-		}
-	}
-}
-
-// fill plans to copy the documents of from to to before an alias moves, or blocks the move if values would be lost.
-func (s *Step) fill(from, to *definitions.Definition) {
-	var old, next models.SearchIndex
-	if from == nil || json.Unmarshal(from.JSON, &old) != nil || json.Unmarshal(to.JSON, &next) != nil {
-		return // the service reports a precise error
-	}
-	switch unreadable, missing := losses("", old.Fields, next.Fields); {
-	case len(unreadable) > 0:
-		s.block(Refused, fmt.Sprintf("the values of %s in %q cannot be read, so they would be lost", strings.Join(unreadable, ", "), from.Name),
-			fmt.Sprintf("fill %q with azsearch load or repair from the source of the documents, then apply the alias", to.Name))
-		return
-	case len(missing) > 0:
-		s.block(Refused, fmt.Sprintf("%q lacks %s, which documents of %q have inside another field", to.Name, strings.Join(missing, ", "), from.Name),
-			fmt.Sprintf("fill %q with azsearch copy -jq or load, then apply the alias", to.Name))
-		return
-	}
-	s.Fill = from.Name
-	s.block(InPlace, fmt.Sprintf("%q is filled from %q first", to.Name, from.Name), "stop what writes until then: later writes are missing (search/rebuild does it in a program while writers continue)")
-}
-
-// losses compares the fields of two indexes. unreadable are fields of both whose values the service does not return;
-// missing are subfields of complex fields that only from has.
-func losses(path string, from, to []models.SearchField) (unreadable, missing []string) {
-	for i := range from {
-		f := &from[i]
-		at := slices.IndexFunc(to, func(other models.SearchField) bool { return other.Name == f.Name })
-		switch {
-		case at < 0 && path != "":
-			missing = append(missing, path+f.Name)
-		case at < 0:
-		case f.Retrievable != nil && !*f.Retrievable, f.Stored != nil && !*f.Stored:
-			unreadable = append(unreadable, path+f.Name)
-		default:
-			u, m := losses(path+f.Name+"/", f.Fields, to[at].Fields)
-			unreadable, missing = append(unreadable, u...), append(missing, m...)
-		}
-	}
-	return unreadable, missing
-}
-
-// moves returns the old and new index of an alias that the step moves, "" if it moves none.
-func moves(s *Step, live definitions.Set) (old, target string) {
-	before := live.Find(definitions.Aliases, s.Name)
-	if s.definition.Kind != definitions.Aliases || before == nil {
-		return "", ""
-	}
-	from, to := references(before, before.JSON), references(s.definition, s.definition.JSON)
-	if len(from) != 1 || len(to) != 1 || from[0] == to[0] {
-		return "", ""
-	}
-	return from[0].name, to[0].name
 }
 
 // minShare is the minimum number of documents of an alias's new index, as a share of those of its old index.

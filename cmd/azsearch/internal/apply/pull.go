@@ -22,8 +22,8 @@ type Pulled struct {
 // so the file keeps its own variable names. With prune it removes the files of definitions that the service does not
 // have.
 func Pull(dir string, files, live definitions.Set, prune bool) (r Pulled, err error) {
-	plan, err := New(files, live, func(string) (string, bool) { return "", false }, Options{})
-	if err != nil {
+	plan := &Plan{variables: func(string) (string, bool) { return "", false }}
+	if err := plan.compare(files, live); err != nil {
 		return r, err
 	}
 	for i := range files {

@@ -23,6 +23,7 @@ func (p *Plan) Check() error {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		switch cost := s.Cost(); {
+		case cost == Rebuild && s.Rebuild != nil && p.options.Fill != nil: // Run makes it
 		case cost != InPlace:
 			errs = append(errs, fmt.Errorf("%s %s%s", s, map[Cost]string{Rebuild: "needs a rebuild", Refused: "is refused"}[cost], map[Cost]string{Rebuild: s.instead}[cost]))
 		case s.Downtime && !p.options.Downtime:
@@ -42,6 +43,9 @@ func (p *Plan) Run(ctx context.Context, service *connect.Service, done func(*Ste
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
+		if s.by {
+			continue
+		}
 		if err := p.step(ctx, service, s); err != nil {
 			return exit.With(exit.Code(err), fmt.Errorf("applied %d of %s, then %s: %w; correct that and run it again", i, amount.Of(len(p.Steps), "definition"), s, p.masked(s, err)))
 		}
@@ -50,17 +54,14 @@ func (p *Plan) Run(ctx context.Context, service *connect.Service, done func(*Ste
 	return nil
 }
 
-// step creates a definition, or changes it if it still has the ETag of the compared version.
+// step creates a definition, rebuilds an index, or changes it if it still has the ETag of the compared version.
 func (p *Plan) step(ctx context.Context, service *connect.Service, s *Step) error {
+	if s.Rebuild != nil {
+		return p.renew(ctx, s.Rebuild)
+	}
 	content, err := s.definition.Expand(p.variables)
 	if err != nil {
 		return err
-	}
-	if s.Fill != "" {
-		to := references(s.definition, content)[0].name // an alias that moves has exactly one
-		if err := p.options.Fill(ctx, s.Fill, to); err != nil {
-			return fmt.Errorf("filling %q from %q: %w", to, s.Fill, err)
-		}
 	}
 	if s.Create {
 		return s.definition.Kind.Create(ctx, service, content)
@@ -83,6 +84,21 @@ func (p *Plan) step(ctx context.Context, service *connect.Service, s *Step) erro
 		return exit.With(exit.Incomplete, errors.New("not changed, because it was changed or deleted in the service after the plan was made"))
 	}
 	return err
+}
+
+// renew carries out a rebuild.
+func (p *Plan) renew(ctx context.Context, r *Rebuilding) error {
+	var next models.SearchIndex
+	if !r.Exists {
+		content, err := r.definition.Expand(p.variables)
+		if err == nil {
+			err = json.Unmarshal(content, &next)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return p.options.Fill(ctx, r, next)
 }
 
 // masked replaces the values of variables in an error by their names. Values of up to three bytes are not replaced.

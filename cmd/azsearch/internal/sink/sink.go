@@ -21,8 +21,6 @@ import (
 
 // Sink uploads documents. It is safe for concurrent use.
 type Sink struct {
-	// Merge keeps fields that exist in the index but not in the new document. Set it before the first Add.
-	Merge     bool
 	Completed atomic.Int64
 	LastKey   atomic.Pointer[string] // of the last completed document
 
@@ -126,11 +124,7 @@ func Enlarged(sender *bufferedsender.BufferedSender[struct{}], err error) bool {
 // Add uploads a copy of a document. It blocks while the buffer is full. done is called only if the document
 // completes; it may be nil.
 func (s *Sink) Add(key string, document json.RawMessage, done func()) error {
-	action := models.ActionTypeUpload
-	if s.Merge {
-		action = models.ActionTypeMergeOrUpload
-	}
-	raw := models.RawAction{Key: key, Type: action, Document: document, OnOutcome: func(o models.Outcome) {
+	raw := models.RawAction{Key: key, Type: models.ActionTypeUpload, Document: document, OnOutcome: func(o models.Outcome) {
 		if !o.Completed() {
 			s.fail(o.Key, o.Err)
 			return

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// withHotels returns an emulator and a session with hotels-1 behind the alias hotels, and documents.
+func withHotels(t *testing.T, documents string, args ...string) (*emulator, *session) {
+	e := startEmulator(t, append([]string{"-quiet"}, args...)...)
+	s := newSession(t, e.url, map[string]string{"a.jsonl": documents})
+	s.write("defs/indexes/hotels-1.json", strings.Replace(hotelFields, `"hotels"`, `"hotels-1"`, 1))
+	s.write("defs/aliases/hotels.json", `{"name":"hotels","indexes":["hotels-1"]}`)
+	require.Zero(t, s.run("apply", "-yes", "defs").code)
+	require.Zero(t, s.run("load", "-index", "hotels-1", "-quiet", "a.jsonl").code)
+	return e, s
+}
+
+// send writes documents to an index, as another program does.
+func (e *emulator) send(t *testing.T, index string, actions ...string) {
+	status, _, body := e.call(t, http.DefaultClient, http.MethodPost, "/indexes('"+index+"')/docs/search.index", searchtest.AdminKey, `{"value":[`+strings.Join(actions, ",")+`]}`)
+	require.Equal(t, http.StatusOK, status, body)
+}
+
+// document returns a document of an index, "" if it has none of the key.
+func (e *emulator) document(t *testing.T, index, key string) string {
+	status, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/indexes('"+index+"')/docs('"+key+"')", searchtest.AdminKey, "")
+	if status != http.StatusOK {
+		return ""
+	}
+	return body
+}
+
+// alias returns the definition of the alias hotels.
+func (e *emulator) alias(t *testing.T) string {
+	_, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/aliases('hotels')", searchtest.AdminKey, "")
+	return body
+}
+
+// began starts a command that runs beside the test. The function waits for its end.
+func (s *session) began(args ...string) (kill func() error, end func() ended) {
+	var stdout, stderr bytes.Buffer
+	cmd := s.command(args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.NoError(s.t, cmd.Start())
+	return cmd.Process.Kill, func() ended {
+		_ = cmd.Wait() // the exit code has the result
+		return ended{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+	}
+}
+
+// TestApplyRebuildsTheIndexOfAnAlias changes the type of a field three times, and the files keep their names.
+func TestApplyRebuildsTheIndexOfAnAlias(t *testing.T) {
+	e, s := withHotels(t, hotelLines(1200)+`{"id":"x","name":"Ritz","stars":5,"tags":["a","b"]}`+"\n")
+	file := s.file("defs/indexes/hotels-1.json")
+	s.write("defs/indexes/hotels-1.json", strings.NewReplacer("Int32", "Double", `,{"name":"tags","type":"Collection(Edm.String)"}`, "").Replace(file))
+	plan := `index "hotels-1" (indexes/)
+  needs a rebuild  fields/stars.type: "Edm.Int32" → "Edm.Double" (the type of a field is fixed)
+  needs a rebuild  fields/tags: {"facetable":true,"filterable":true,"key":false,"name":"tags","retrievable":true,"searchable":true,"sensitivityLabel":f… → nothing (fields cannot be deleted)
+                   -fill creates "hotels-2", copies 1,201 documents of "hotels-1", then moves alias "hotels"
+                   readers of "hotels" see no gap; "hotels-1" stays for readers that name it, and for the way back
+                   writers have to stop until apply has ended: it copies what changed meanwhile, and if "hotels-1" changes too late, ends with exit code 1; then azsearch repair
+                   left out: tags, which "hotels-2" does not have
+plan: 0 in place, 1 need a rebuild, 0 refused, 1 unchanged
+`
+	needed := `azsearch: nothing was changed: index "hotels-1" needs a rebuild: add -fill; see the plan, or apply single files` + "\n"
+	assert.Equal(t, ended{2, plan, needed}, s.run("apply", "defs"))
+	assert.Equal(t, ended{1, plan, needed}, s.run("apply", "-yes", "defs"))
+	assert.Equal(t, ended{2, plan, "azsearch: nothing was changed: add -yes to carry out the plan for 1 definition\n"}, s.run("apply", "-fill", "defs"))
+
+	rebuilt := s.run("apply", "-yes", "-fill", "-settle", "1s", "defs")
+	got := rebuilt
+	require.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stdout, `rebuilt index "hotels-1" as "hotels-2"; alias "hotels" names it; when "hotels-1" is no longer needed: curl -X DELETE -H "api-key: $AZURE_SEARCH_API_KEY" "`)
+	assert.Contains(t, got.stderr, "copied to hotels-2: 1,201 documents; hotels-1 has 1,201\n")
+	assert.Contains(t, e.document(t, "hotels", "x"), `"stars":5.0`)
+	assert.NotContains(t, e.document(t, "hotels", "x"), "tags")
+	unchanged := "plan: 0 in place, 0 need a rebuild, 0 refused, 2 unchanged\n"
+	assert.Equal(t, ended{0, "index \"hotels-1\" (replaced by \"hotels-2\") is not in the files; it stays\n" + unchanged, ""}, s.run("apply", "defs"), "the files are those of hotels-2")
+	assert.Equal(t, 2, s.run("apply", "-drift", "defs").code)
+	assert.Equal(t, "plan: 0 in place, 0 need a rebuild, 0 refused, 1 unchanged\n", s.run("apply", "defs/indexes/hotels-1.json").stdout)
+
+	s.write("defs/indexes/hotels-1.json", strings.Replace(s.file("defs/indexes/hotels-1.json"), `{"name":"name"`, `{"name":"city","type":"Edm.String"},{"name":"name"`, 1))
+	got = s.run("apply", "-yes", "defs")
+	require.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stdout, "changed index \"hotels-2\"\n", "a change in place is one of the new index")
+
+	drop := regexp.MustCompile(`"http://[^/]*(/[^"?]*)\?`).FindStringSubmatch(rebuilt.stdout)
+	require.Len(t, drop, 2)
+	status, _, _ := e.call(t, http.DefaultClient, http.MethodDelete, drop[1], searchtest.AdminKey, "")
+	assert.Equal(t, http.StatusNoContent, status)
+	assert.Equal(t, ended{0, unchanged, ""}, s.run("apply", "defs"), "the old index is gone")
+	assert.Zero(t, s.run("apply", "-drift", "defs").code)
+	s.write("defs/indexes/hotels-1.json", strings.Replace(s.file("defs/indexes/hotels-1.json"), `"city","type":"Edm.String"`, `"city","type":"Edm.String","filterable":false`, 1))
+	got = s.run("apply", "-yes", "-fill", "-settle", "0s", "defs/indexes/hotels-1.json")
+	assert.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stdout, `rebuilt index "hotels-2" as "hotels-3"`)
+	assert.Contains(t, e.alias(t), `"hotels-3"`)
+
+	require.Zero(t, s.run("pull", "-prune", "defs").code)
+	assert.Zero(t, s.run("apply", "-drift", "defs").code, "the files are hotels-2 and hotels-3")
+}
+
+// What cannot be copied, and what names the index itself, is said before anything happens.
+func TestApplyRefusesARebuildThatWouldLoseSomething(t *testing.T) {
+	e, s := withHotels(t, hotelLines(3))
+	file := s.file("defs/indexes/hotels-1.json")
+	s.write("defs/indexes/hotels-1.json", strings.Replace(file, `"key":true`, `"key":true,"facetable":false`, 1))
+	s.write("defs/indexes/hotels-1.json", strings.Replace(file, "Int32", "Double", 1))
+	e.call(t, http.DefaultClient, http.MethodPost, "/aliases", searchtest.AdminKey, `{"name":"rooms","indexes":["hotels-1"]}`)
+	got := s.run("apply", "-yes", "-fill", "defs")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stdout, "the aliases hotels, rooms name it")
+	e.call(t, http.DefaultClient, http.MethodDelete, "/aliases('rooms')", searchtest.AdminKey, "")
+
+	e.call(t, http.DefaultClient, http.MethodPost, "/datasources", searchtest.AdminKey, `{"name":"d","type":"azureblob","credentials":{"connectionString":"c"},"container":{"name":"c"}}`)
+	e.call(t, http.DefaultClient, http.MethodPost, "/indexers", searchtest.AdminKey, `{"name":"feed","dataSourceName":"d","targetIndexName":"hotels-1"}`)
+	got = s.run("apply", "-yes", "-fill", "defs")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stdout, `indexer "feed" names it itself: define it as indexes/hotels-2.json, let that and aliases/hotels.json name the new one, and apply -fill`)
+	e.call(t, http.DefaultClient, http.MethodDelete, "/indexers('feed')", searchtest.AdminKey, "")
+
+	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, strings.Replace(strings.Replace(hotelFields, `"hotels"`, `"secret"`, 1), `"name":"name","type":"Edm.String"`, `"name":"name","type":"Edm.String","retrievable":false`, 1))
+	e.call(t, http.DefaultClient, http.MethodPost, "/aliases", searchtest.AdminKey, `{"name":"rooms","indexes":["secret"]}`)
+	s.write("defs/indexes/secret.json", strings.Replace(hotelFields, `"hotels"`, `"secret"`, 1))
+	s.write("defs/indexes/secret.json", strings.Replace(s.file("defs/indexes/secret.json"), "Int32", "Double", 1))
+	got = s.run("apply", "-yes", "-fill", "defs/indexes/secret.json")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stdout, `the values of name in "secret" cannot be read, so they would be lost`)
+	assert.Contains(t, got.stdout, "from the source of the documents")
+
+	s.write("defs/indexes/hotels-1.json", strings.Replace(file, `"stars","type":"Edm.Int32"`, `"stars","type":"Edm.String"`, 1))
+	e.send(t, "hotels-1", `{"id":"1","stars":3}`)
+	got = s.run("apply", "-yes", "-fill", "defs/indexes/hotels-1.json")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stderr, `1 document cannot be written to "hotels-2", such as ["1"]`)
+	assert.Contains(t, got.stderr, `alias "hotels" still names "hotels-1"`)
+	assert.Contains(t, e.alias(t), `"hotels-1"`)
+}
+
+// An alias that the files create, or move to an index that they define, is filled in the same way.
+func TestApplyFillsTheIndexThatAFileNames(t *testing.T) {
+	e, s := withHotels(t, hotelLines(1200)+`{"id":"x","name":"Ritz","stars":5,"tags":["a","b"]}`+"\n")
+	// stars becomes a fraction, tags is removed, name is no longer retrievable, and city is added.
+	s.write("defs/indexes/hotels-2.json", strings.NewReplacer(`"hotels"`, `"hotels-2"`, "Int32", "Double", `"tags"`, `"city"`, "Collection(Edm.String)", "Edm.String",
+		`"name","type":"Edm.String"`, `"name","type":"Edm.String","searchable":true,"retrievable":false`).Replace(hotelFields))
+	s.write("defs/aliases/hotels.json", `{"name":"hotels","indexes":["hotels-2"]}`)
+	got := s.run("apply", "-yes", "defs")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stderr, `alias "hotels" needs a rebuild: add -fill`)
+	got = s.run("apply", "-yes", "-fill", "-settle", "1s", "defs")
+	require.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stdout, `rebuilt index "hotels-1" as "hotels-2"`)
+	assert.Contains(t, e.document(t, "hotels", "x"), `"stars":5.0`)
+	assert.Contains(t, s.run("search", "hotels", "Ritz").stdout, "1 of 1 document,", "the field that is not returned is filled, too")
+	assert.Zero(t, s.run("apply", "-drift", "defs").code)
+
+	// The way back, to an index that lacks nothing.
+	s.write("defs/aliases/hotels.json", `{"name":"hotels","indexes":["hotels-1"]}`)
+	got = s.run("apply", "-yes", "defs")
+	assert.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stdout, "changed alias \"hotels\"\n")
+
+	// hotels-3 was filled by others: what it has stays, and if that differs nothing is written.
+	s.write("defs/indexes/hotels-3.json", strings.NewReplacer(`"hotels"`, `"hotels-3"`, `"tags"`, `"city"`, "Collection(Edm.String)", "Edm.String").Replace(hotelFields))
+	require.Zero(t, s.run("apply", "-yes", "defs/indexes/hotels-3.json").code)
+	e.send(t, "hotels-3", `{"id":"7","name":"Hotel 7","city":"Ulm"}`, `{"id":"other"}`)
+	s.write("defs/aliases/hotels.json", `{"name":"hotels","indexes":["hotels-3"]}`)
+	got = s.run("apply", "-yes", "defs")
+	assert.Contains(t, got.stdout, "add -fill to copy them")
+	got = s.run("apply", "-yes", "-fill", "-settle", "1s", "defs")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stderr, `"hotels-3" has another document than "hotels-1" for key "other"`)
+	assert.Contains(t, e.alias(t), `"hotels-1"`)
+	assert.Empty(t, e.document(t, "hotels-3", "1"))
+	e.send(t, "hotels-3", `{"@search.action":"delete","id":"other"}`)
+	got = s.run("apply", "-yes", "-fill", "-settle", "1s", "defs")
+	assert.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "copied to hotels-3: 1,200 documents; hotels-1 has 1,201\n")
+	assert.Contains(t, e.document(t, "hotels", "7"), `"city":"Ulm"`)
+
+	// An alias beside the definition is created first.
+	s.write("defs/aliases/more.json", `{"name":"more","indexes":["hotels-1"]}`)
+	s.write("defs/indexes/hotels-1.json", strings.Replace(s.file("defs/indexes/hotels-1.json"), "Int32", "Double", 1))
+	got = s.run("apply", "-yes", "-fill", "-settle", "0s", "defs")
+	assert.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stdout, "created alias \"more\"\nrebuilt index \"hotels-1\" as \"hotels-4\"")
+	assert.Contains(t, e.document(t, "more", "x"), `"stars":5.0`)
+}
+
+// TestApplyCopiesWhatIsWrittenDuringTheRebuild has a writer that does not stop, against the advice of the plan: what it
+// writes before the last comparison is in the new index, and what it writes later is reported.
+func TestApplyCopiesWhatIsWrittenDuringTheRebuild(t *testing.T) {
+	e, s := withHotels(t, hotelLines(20_000), "-latency", "20ms")
+	s.write("defs/indexes/hotels-1.json", strings.Replace(s.file("defs/indexes/hotels-1.json"), "Int32", "Double", 1))
+	_, end := s.began("apply", "-yes", "-fill", "-settle", "3s", "defs")
+	testkit.Eventually(t, func() bool { return e.document(t, "hotels-2", "0") != "" && e.document(t, "hotels-2", "1") != "" })
+	e.send(t, "hotels-1", `{"id":"0","name":"changed"}`, `{"@search.action":"delete","id":"1"}`, `{"id":"00","name":"added"}`)
+	testkit.Eventually(t, func() bool { return strings.Contains(e.alias(t), `"hotels-2"`) })
+	assert.Contains(t, e.document(t, "hotels-2", "0"), "changed")
+	assert.Empty(t, e.document(t, "hotels-2", "1"))
+	assert.Contains(t, e.document(t, "hotels-2", "00"), "added")
+
+	e.send(t, "hotels-1", `{"id":"late"}`)
+	got := end()
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stdout, `rebuilt index "hotels-1" as "hotels-2"`)
+	assert.Contains(t, got.stderr, `alias "hotels" has moved, and "hotels-1" and "hotels-2" differ in 1 document: writers were at work`)
+	assert.Equal(t, 1, s.run("verify", "hotels-1", "hotels-2").code)
+}
+
+// TestApplyThatIsKilledGoesOn kills an apply while it copies. The next one continues with the index that it finds.
+func TestApplyThatIsKilledGoesOn(t *testing.T) {
+	const records = 20_000
+	e, s := withHotels(t, hotelLines(records), "-latency", "20ms")
+	s.write("defs/indexes/hotels-1.json", strings.Replace(s.file("defs/indexes/hotels-1.json"), "Int32", "Double", 1))
+	kill, end := s.began("apply", "-yes", "-fill", "-settle", "1s", "defs")
+	testkit.Eventually(t, func() bool { return e.document(t, "hotels-2", "1") != "" })
+	require.NoError(t, kill())
+	require.Negative(t, end().code)
+	assert.Contains(t, e.alias(t), `"hotels-1"`, "readers are where they were")
+	require.Empty(t, e.document(t, "hotels-2", "9999"), "it was killed midway")
+
+	e.send(t, "hotels-1", `{"id":"1","name":"changed since"}`, `{"@search.action":"delete","id":"10"}`)
+	got := s.run("apply", "-fill", "defs")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stdout, `-fill continues with "hotels-2", which exists: copies 19,999 documents of "hotels-1", replaces those that differ, then moves alias "hotels"`)
+	got = s.run("apply", "-yes", "-fill", "-settle", "1s", "defs")
+	require.Zero(t, got.code, got.stderr)
+	var again, all int
+	_, err := fmt.Sscanf(strings.ReplaceAll(regexp.MustCompile(`copied to hotels-2: .*`).FindString(got.stderr), ",", ""), "copied to hotels-2: %d documents; hotels-1 has %d", &again, &all)
+	require.NoError(t, err, got.stderr)
+	assert.Equal(t, records-1, all)
+	assert.Less(t, again, records-1, "what was there is not copied again")
+	assert.Contains(t, e.document(t, "hotels", "1"), "changed since")
+	assert.Empty(t, e.document(t, "hotels", "10"))
+	assert.Equal(t, 0, s.run("apply", "defs").code)
+}
