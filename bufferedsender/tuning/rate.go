@@ -19,6 +19,8 @@ const (
 	// unmeasured is the factor applied to the rate when the capacity could not be measured: after a single refusal, or if
 	// the application was not always sending.
 	unmeasured = 0.95
+	// grown is how many times the last measurement the rate must be for a measurement to start anew.
+	grown = 1.5
 	// costly is a pause, in seconds, after which the service has saved up so much that every round is a measurement.
 	costly = 0.65
 	// collapse is the share of refused actions above which the capacity has fallen too far to wait for a measurement.
@@ -45,7 +47,7 @@ const (
 	// Growth accelerates by acceleration per second after a time without refusals: the longest of calm, calmRequests
 	// intervals, the usual time between refusals and calmPauses times the usual pause, at most maxCalm.
 	calm, calmRequests, calmPauses, maxCalm = 3.5, 45.0, 12.0, 60.0
-	acceleration                            = 0.2
+	acceleration                            = 0.25
 	// startGrowth is the least growth of the first rate, per second; every decision halves it.
 	startGrowth = 2.0
 	// During one request the rate grows at most by blindGrowth, because its answer must arrive first.
@@ -225,6 +227,9 @@ func (r *rate) decide(c *clock) {
 	}
 	if r.pause > costly && r.value < overshoot*r.goal {
 		measured = min(measured, c.since(r.last, r.unit))
+	}
+	if r.value > grown*r.goal { // what was measured before is too old
+		r.older, r.newer, r.refusals = c.mark(), c.mark(), 2
 	}
 	measured = max(measured, r.value/2)
 	r.value = min(r.value, decrease*measured)

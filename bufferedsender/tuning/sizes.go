@@ -7,8 +7,8 @@ import (
 
 const (
 	// In a trial the size of large batches is spread times that of small ones. In a trial of full batches the rate grows
-	// by at least urge per second, so that something is refused.
-	spread, urge = 16, 0.3
+	// by at least urge per second while less than sought is refused.
+	spread, urge, sought = 16, 0.3, 0.15
 	// A trial decides for documents if large batches are refused twice as often as small ones and the G-test (Sokal and
 	// Rohlf) exceeds certain, which happens by chance in less than one of seventy trials. It also does if all large ones
 	// are refused, at least neverLarge, and at least passes small ones passed.
@@ -183,7 +183,6 @@ func (a *adaptive) compare(now time.Duration) {
 func (a *adaptive) begin(now time.Duration) {
 	large := min(a.largest(), fitting*max(a.fit.size, spread))
 	a.sizes = sizes{at: now, trial: true, began: a.clock.mark(), wait: a.sizes.wait, large: large, small: max(1, large/spread)}
-	a.rate.start = max(a.rate.start, urge)
 }
 
 // judge processes a request of a trial.
@@ -211,6 +210,9 @@ func (a *adaptive) judge(o *Observation, refused float64, late bool) {
 	t.sent++
 	t.refused += refused
 	both := tally{small.sent + large.sent, small.refused + large.refused}
+	if both.share() < sought {
+		a.rate.start = max(a.rate.start, urge)
+	}
 	g := 2 * (small.likelihood() + large.likelihood() - both.likelihood())
 	switch {
 	case o.Refused && 2*small.share() < large.share() && g > certain,
