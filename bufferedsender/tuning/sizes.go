@@ -284,13 +284,13 @@ func (a *adaptive) restore(now time.Duration) {
 	r.restart(now, &a.clock)
 }
 
-// undo gives up small batches: they become larger, at the rate of requests that passed.
+// undo gives up small batches: they become fitting times as large and grow on, at the rate of requests that passed.
 func (a *adaptive) undo(now time.Duration, taken float64) {
 	r, n := &a.rate, max(1, a.batch.value)
 	r.count(requests, 1)
 	r.value = a.clock.since(a.sizes.span, requests)
 	r.goal, r.start = r.value, urge
-	a.fit.size, a.fit.passed = n, n
+	a.fit.size, a.fit.passed = min(fitting*n, a.fit.most), n
 	wait := max(firstWait, min(3*a.sizes.wait, longestWait))
 	a.sizes = sizes{at: now, until: now + wait, wait: wait, taken: taken, large: n, enlarged: a.clock.mark()}
 	r.restart(now, &a.clock)
