@@ -19,7 +19,7 @@ const (
 	// unmeasured is the factor applied to the rate when the capacity could not be measured: after a single refusal, or if
 	// the application was not always sending.
 	unmeasured = 0.95
-	// grown is how many times the last measurement the rate must be for a measurement to start anew.
+	// grown is how many times the last measurement the rate must be for the measurement to begin again.
 	grown = 1.5
 	// costly is a pause, in seconds, after which the service has saved up so much that every round is a measurement.
 	costly = 0.65
