@@ -348,8 +348,8 @@ func checkResult(r *models.IndexingResult) error {
 }
 
 // applied holds the highest applied version of each key that has a dead letter. A dead letter that is sent again must
-// not overwrite a newer version. It has one entry for each such key, and is nil without Folding.Version. A File gets all
-// applied versions, because it also has the dead letters of other senders and earlier processes.
+// not overwrite a newer version. It has one entry for each such key, and is nil without Folding.Version. A File gets
+// all applied versions, because it also has the dead letters of other senders and earlier processes.
 type applied struct {
 	mu       sync.Mutex
 	versions map[string]int64 // guarded by mu; 0 until something is applied

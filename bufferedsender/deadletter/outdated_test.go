@@ -55,8 +55,8 @@ func TestAReplayThatIsCutOffLeavesNoOlderVersionToSend(t *testing.T) {
 	}
 }
 
-// A mark outlives rewrites and crashes. A dead letter that comes later has it from the beginning, as long as another one
-// of its key is kept.
+// A mark outlives rewrites and crashes. A dead letter that comes later has it from the beginning, as long as another
+// one of its key is kept.
 func TestAnOutdatedLetterStaysOutdated(t *testing.T) {
 	redacted := &FileOptions{Redact: true}
 	d, f := filled(t, redacted, aged("a", 4), aged("b", 4), aged("c", 4))

@@ -39,8 +39,8 @@ func parseRecord(raw []byte) (record, error) {
 	return r, nil
 }
 
-// encodeLetter returns the JSON of a dead letter, with a line feed and without a number: see appendRecord. newer is that
-// of the record.
+// encodeLetter returns the JSON of a dead letter, with a line feed and without a number: see appendRecord. newer is
+// that of the record.
 func encodeLetter(l Letter, newer int64) ([]byte, error) {
 	if !l.Action.Valid() {
 		return nil, fmt.Errorf("there is no action %q", l.Action)

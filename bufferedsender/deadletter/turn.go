@@ -37,7 +37,7 @@ func (p *walk) setStop(at position, index string, n int64) {
 		return
 	}
 	if j, err := readJournal(p.f.dir, at.stem); err == nil && j.stop[index] != n {
-		_ = p.f.record(at.stem, entry{Stop: []stop{{n, index}}})
+		_ = p.f.record(at.stem, entry{Stop: []stop{{n, index}}}) // without it the next Replay begins with the first
 	}
 }
 

@@ -22,9 +22,9 @@ import (
 // A dead letter of an action that Replay has sent does not become a second one: it updates the reason of the first,
 // which keeps its place and its document.
 //
-// A dead letter without an Action is not kept: it reports that Version of the document is applied. Older dead letters of
-// Key are outdated then, and no Replay sends them. All of the call must be such. A sender with Folding.Version writes
-// this itself, before it reports the action as completed, if the File is its DeadLetters.
+// A dead letter without an Action is not kept: it reports that Version of the document is applied. Older dead letters
+// of Key are outdated then, and no Replay sends them. All of the call must be such. A sender with Folding.Version
+// writes this itself, before it reports the action as completed, if the File is its DeadLetters.
 func (f *File) Write(_ context.Context, letters []Letter) error {
 	if onlyVersions(letters) {
 		return f.applied(letters)

@@ -27,7 +27,7 @@ func newOutboxCommand(stdout io.Writer) *cli.Command {
 queue, and &prefix=PREFIX if the table names do not begin with azsearch_outbox. Set PGPASSWORD or use
 ~/.pgpass to keep a password out of the process list.
 
-` + examples("outbox", "lag URL", "letters -limit 100 URL", "retry URL 17"),
+` + examples("outbox", "lag URL", "check URL", "retry URL 17"),
 		OnUsageError: usageError,
 		Action:       refuseArguments(cli.ShowSubcommandHelp),
 		Commands: []*cli.Command{

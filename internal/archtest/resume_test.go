@@ -39,6 +39,7 @@ var notResumed = map[string]string{
 	"cmd/azsearch/internal/backup/backup.go":           "documents that the journal names",
 	"cmd/azsearch/internal/definitions/definitions.go": "definitions that pull replaces",
 	"cmd/azsearch/internal/load/rejects.go":            "records that load reads as any file; one of another run is refused",
+	"cmd/azsearch/internal/verify/sides.go":            "a copy of a pipe, for one comparison",
 	"cmd/azsearch/internal/sorted/sorted.go":           "documents that are sorted on the disk, for one run",
 	"cmd/azsearch/save.go":                             "the emulator's snapshot",
 	"samples/checkpointing/main.go":                    "the input of the demonstration",

@@ -176,7 +176,7 @@ var Rules = []Rule{
 	{Folder: "samples/repair", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "samples/rebuild", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "samples/projection", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
-	{Folder: "cmd/azsearch", May: append([]string{cli, humanize, "./cmd/azsearch/internal/...", "./internal/disk", "./internal/queuecontrol", "./internal/sleep", "./internal/wire"}, public...)},
+	{Folder: "cmd/azsearch", May: append([]string{cli, humanize, "./cmd/azsearch/internal/...", "./internal/disk", "./internal/queuecontrol", "./internal/sleep", "./internal/webpage", "./internal/wire"}, public...)},
 	{Folder: "cmd/azsearch/internal/...", May: []string{"./cmd/azsearch/internal/amount", "./search/searchtest", "./models/...", "./internal/apiversion", "./internal/webpage", "./internal/wire"}},
 	// Shared by all commands: exit codes, numbers in messages, advice on filters, terminals, and connecting to a service.
 	{Folder: "cmd/azsearch/internal/exit", Not: []string{http, sql}},
