@@ -133,6 +133,8 @@ type schedule struct {
 	rnd         *rand.Rand      // draws while it runs; guarded by mu
 	options     bufferedsender.Options[modelDoc]
 	breaker     breaker.Options
+	whole       *breaker.Breaker // Hold.Service; nil with one breaker
+	twoBreakers bool
 	wrap        func(*search.Client) bufferedsender.Indexer
 	server      *searchtest.Server
 	sender      *bufferedsender.BufferedSender[modelDoc]
@@ -164,8 +166,8 @@ type schedule struct {
 
 func (s *schedule) String() string {
 	o := &s.options
-	return fmt.Sprintf("%d callers, another sender %t, misbehaving %d, breaker %t %+v, overload %q, fold %t versions %t, merge missing %d, tuning %T, dead letters %t, batch %d/%d, buffer %d/%d, in flight %d, auto flush %t %v, timeout %v, retry %+v, close at %v in %v, faults %q",
-		len(s.callers), s.shared, s.misbehaving, !s.failSoon, s.breaker, s.policy, o.Folding != nil, o.Folding != nil && o.Folding.Version != nil, o.OnMergeMissing, o.Tuning, o.DeadLetters != nil, o.Limits.MaxBatchActions, o.Limits.MaxBatchBytes, o.Limits.MaxBufferedActions, o.Limits.MaxBufferedBytes, o.Limits.MaxInFlight, !o.DisableAutoFlush,
+	return fmt.Sprintf("%d callers, another sender %t, misbehaving %d, breaker %t %+v, of the service as well %t, overload %q, fold %t versions %t, merge missing %d, tuning %T, dead letters %t, batch %d/%d, buffer %d/%d, in flight %d, auto flush %t %v, timeout %v, retry %+v, close at %v in %v, faults %q",
+		len(s.callers), s.shared, s.misbehaving, !s.failSoon, s.breaker, s.twoBreakers, s.policy, o.Folding != nil, o.Folding != nil && o.Folding.Version != nil, o.OnMergeMissing, o.Tuning, o.DeadLetters != nil, o.Limits.MaxBatchActions, o.Limits.MaxBatchBytes, o.Limits.MaxBufferedActions, o.Limits.MaxBufferedBytes, o.Limits.MaxInFlight, !o.DisableAutoFlush,
 		o.AutoFlushInterval, o.RequestTimeout, o.Retry, s.closeAt, s.closeIn, s.faults[:min(len(s.faults), s.requests)])
 }
 

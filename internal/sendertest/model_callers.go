@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
 func (s *schedule) run() {
@@ -98,6 +99,16 @@ func (s *schedule) do(st step) {
 	case "reset":
 		if b := s.sender.Breaker(); b != nil {
 			b.Reset()
+		}
+		if s.whole != nil {
+			s.whole.Reset()
+		}
+		return
+	case "trip": // other indexes find the service out of order
+		if s.whole != nil {
+			if permit, err := s.whole.Allow(); err == nil {
+				permit.Done(breaker.Result{Outcome: breaker.Trip, Err: errors.New("other indexes fail")})
+			}
 		}
 		return
 	case "limits":

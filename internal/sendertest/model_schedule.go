@@ -53,6 +53,7 @@ func newSchedule(intn func(int) int) *schedule {
 			Failures: pick(1, 2, 3), OpenFor: time.Duration(pick(1, 50, 1000)) * time.Millisecond,
 		}
 	}
+	s.twoBreakers = !s.failSoon && intn(3) == 0
 	if intn(2) == 0 {
 		o.DeadLetters = modelSink{s}
 	}
@@ -122,6 +123,11 @@ func (s *schedule) start() {
 	if !s.failSoon {
 		hold.Breaker, err = breaker.New(&s.breaker) // in the bubble
 		orPanic(err)
+		if s.twoBreakers {
+			hold.Service, err = breaker.New(&s.breaker)
+			orPanic(err)
+			s.whole = hold.Service
+		}
 		s.options.Outage = hold
 	}
 	s.sender, err = bufferedsender.New(indexer, &s.options)
@@ -140,7 +146,7 @@ func (s *schedule) start() {
 
 func (s *schedule) newCaller(caller int, pick func(...int) int) (steps []step) {
 	for range 1 + s.intn(12) {
-		st := step{kind: []string{"add", "add", "add", "add", "seq", "try", "wait", "deleteKeys", "flush", "sleep", "pause", "limits", "breaker", "reset", "withdraw", "hold", "control"}[s.intn(17)]}
+		st := step{kind: []string{"add", "add", "add", "add", "seq", "try", "wait", "deleteKeys", "flush", "sleep", "pause", "limits", "breaker", "reset", "trip", "withdraw", "hold", "control"}[s.intn(18)]}
 		switch st.kind {
 		case "limits":
 			st.limits = bufferedsender.Limits{
