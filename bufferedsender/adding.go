@@ -109,10 +109,11 @@ func (a *adding) finish() error {
 
 // fail accepts the actions before the refused one, then returns the refusal.
 func (a *adding) fail(key string, err error) error {
+	tag := a.chunk.header.tag // finish clears it
 	if before := a.finish(); before != nil {
 		return before
 	}
-	return a.s.refusal(a.accepted, key, err)
+	return a.s.refusal(a.accepted, key, tag, err)
 }
 
 // RawSender adds JSON documents to a BufferedSender of any T, with the same buffer, requests and order. Their events
@@ -248,7 +249,7 @@ func (s *sender) addHeld(ctx context.Context, h *hold, actions []models.RawActio
 	add := rawAdder(actions)
 	for i := range actions {
 		if key, err := add(ctx, c, i); err != nil {
-			return s.refusal(0, key, err)
+			return s.refusal(0, key, c.header.tag, err)
 		}
 	}
 	c.cut()

@@ -50,7 +50,7 @@ type AddError struct {
 	Accepted int
 	// Key is the key of the document at position Accepted, if it has one and the error is about it.
 	Key string
-	// Tag is the tag of the rejected action of an IndexSeq, for example a line number; otherwise nil.
+	// Tag is the tag of the rejected action, for example a line number; otherwise nil.
 	Tag any
 	// Err is ErrClosed, ErrBufferFull, ErrQueueFull, ErrDocumentTooLarge, *models.EncodeError, *keys.InvalidKeyError, or
 	// the error of the context, an ActionAdded handler or a sequence.
@@ -81,8 +81,8 @@ func unfit(err error) error { return unfitError{err} }
 
 // refusal returns the error of a call that accepted n documents and refused the next one. It counts the document as
 // rejected if the error is about it.
-func (s *sender) refusal(n int, key string, err error) *AddError {
-	e := &AddError{Accepted: n, Key: key, Err: err}
+func (s *sender) refusal(n int, key string, tag any, err error) *AddError {
+	e := &AddError{Accepted: n, Key: key, Tag: tag, Err: err}
 	if marked, ok := err.(unfitError); ok { //nolint:errorlint // it is never wrapped
 		e.Err, e.document = marked.error, true
 		s.observer.rejected(e.Err)

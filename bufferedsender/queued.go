@@ -61,7 +61,7 @@ func (f *feed) appendKeys(ctx context.Context, changed []string) error {
 			}
 		}
 		if at += len(c.records); bad != nil {
-			return f.s.refusal(at, changed[at], unfit(bad))
+			return f.s.refusal(at, changed[at], nil, unfit(bad))
 		}
 	}
 	return nil

@@ -140,7 +140,7 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 			key, err = a.chunk.add(ctx)
 		}
 		if err != nil {
-			if err := opts.leaveOut(a.fail(key, err), action.Tag); err != nil {
+			if err := opts.leaveOut(a.fail(key, err)); err != nil {
 				return err
 			}
 			continue
@@ -153,17 +153,16 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 }
 
 // leaveOut asks OnRejected whether to skip a rejected action. nil means skip.
-func (o *IndexSeqOptions) leaveOut(err error, tag any) error {
+func (o *IndexSeqOptions) leaveOut(err error) error {
 	var rejected *AddError
 	if !errors.As(err, &rejected) || !rejected.Rejected() {
 		return err
 	}
-	rejected.Tag = tag
 	if o == nil || o.OnRejected == nil {
 		return err
 	}
 	if err := o.OnRejected(rejected); err != nil {
-		return &AddError{Accepted: rejected.Accepted, Key: rejected.Key, Tag: tag, Err: err, document: true}
+		return &AddError{Accepted: rejected.Accepted, Key: rejected.Key, Tag: rejected.Tag, Err: err, document: true}
 	}
 	return nil
 }

@@ -381,3 +381,24 @@ func TestLimitsAreThoseOfTheOptions(t *testing.T) {
 	assert.EqualValues(t, 160_000_000, s.Control().Limits.MaxBufferedBytes)
 	require.NoError(t, s.Close(t.Context()))
 }
+
+func TestTheErrorOfARejectedActionHasItsTag(t *testing.T) {
+	actions := []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "a"}).WithTag("line 1"), models.UploadAction(sendertest.Hotel{ID: "not a key"}).WithTag("line 2")}
+	raw := []models.RawAction{{Type: models.ActionTypeUpload, Key: "a", Document: []byte(`{"id":"a"}`), Tag: "line 1"}, {Type: models.ActionTypeUpload, Key: "not a key", Document: []byte(`{"id":"not a key"}`), Tag: "line 2"}}
+	for name, add := range map[string]func(r *sendertest.Rig) error{
+		"IndexDocuments":    func(r *sendertest.Rig) error { return r.Sender.IndexDocuments(t.Context(), actions...) },
+		"TryIndexDocuments": func(r *sendertest.Rig) error { return r.Sender.TryIndexDocuments(actions...) },
+		"Raw":               func(r *sendertest.Rig) error { return r.Sender.Raw().Add(t.Context(), raw...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := sendertest.New(t, nil)
+				var rejected *bufferedsender.AddError
+				require.ErrorAs(t, add(r), &rejected)
+				assert.Equal(t, "line 2", rejected.Tag)
+				assert.Equal(t, 1, rejected.Accepted)
+				require.NoError(t, r.Close())
+			})
+		})
+	}
+}
