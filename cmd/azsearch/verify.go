@@ -58,7 +58,7 @@ Exit codes: 0 equal; 1 different, or a file is damaged; 2 usage; 3 service error
 		v := &verifying{serviceCall: c}
 		defer func() { err = errors.Join(err, v.close()) }()
 		if c.args[0] == source.Stdin && c.args[1] == source.Stdin {
-			return errors.New("A and B are both the standard input: name another")
+			return errors.New("both sides are the standard input: name another")
 		}
 		a, err := v.side(ctx, 0)
 		if err != nil {
