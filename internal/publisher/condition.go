@@ -63,7 +63,7 @@ func (c Condition) Beyond(ctx context.Context) error {
 
 // pause returns why nothing is sent in Throttled.
 func (c Condition) pause() error {
-	return fmt.Errorf("the service asks to wait until %s: %w", c.Until.UTC().Format(time.RFC3339), c.Err)
+	return fmt.Errorf("sending pauses until %s: %w", c.Until.UTC().Format(time.RFC3339), c.Err)
 }
 
 // Condition returns the condition of the publisher.

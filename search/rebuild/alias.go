@@ -162,6 +162,7 @@ func (r *runner) bears(ctx context.Context, err error, since *time.Time) bool {
 // settle copies marked documents until readers use the new index: until Shown reports it, or for long without Shown.
 func (r *runner) settle(ctx context.Context, long time.Duration) error {
 	began := time.Now()
+	r.opts.Logger.Info("rebuild: bringing over what is written meanwhile", "for", long)
 	shown := func() bool { return time.Since(began) >= long }
 	if r.opts.Shown != nil {
 		a := asker{runner: r, answers: make(chan answer, 1)}

@@ -108,7 +108,9 @@ func (r *runner) steps(ctx context.Context) error {
 		case stepCreating:
 			err = r.create(ctx)
 		case stepMarking:
-			if err = sleep.For(ctx, x.idleValid()+time.Second); err == nil {
+			long := x.idleValid() + time.Second
+			r.opts.Logger.Info("rebuild: waiting for all writers to learn of it", "for", long)
+			if err = sleep.For(ctx, long); err == nil {
 				err = r.swap(ctx, func(x *Record) { x.Step = StepFilling })
 			}
 		case StepFilling:

@@ -374,7 +374,7 @@ func TestACallWhoseDeadlineIsBeforeTheEndOfAPauseFailsFast(t *testing.T) {
 				time.Sleep(time.Second)
 				for _, key := range []string{"a", "b"} {
 					took, err := call(key, 20*time.Second)
-					require.ErrorContains(t, err, "the service asks to wait until")
+					require.ErrorContains(t, err, "sending pauses until")
 					require.ErrorContains(t, err, "503")
 					require.Equal(t, failFast, took < time.Second, "after %v: %v", took, err)
 				}
@@ -388,7 +388,7 @@ func TestACallWhoseDeadlineIsBeforeTheEndOfAPauseFailsFast(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{FailFast: true}, Logger: sendertest.NoLog})
 		r.Faults(searchtest.Fault{Count: 1, Status: 503, RetryAfter: searchtest.Duration(time.Minute)})
 		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 20*time.Second), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "own"})}, nil)
-		require.ErrorContains(t, err, "the service asks to wait until")
+		require.ErrorContains(t, err, "sending pauses until")
 		require.Less(t, r.Now(), time.Second, "its own request was refused")
 		synctest.Wait()
 		require.Zero(t, r.Sender.Stats().PendingActions, "it is withdrawn")
@@ -421,7 +421,7 @@ func TestACallFailsFastWhenAPauseBecomesLongerThanItsDeadline(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		second := sendertest.Later(func() error { return call("b", time.Hour) })
 		time.Sleep(time.Second)
-		require.ErrorContains(t, call("c", 20*time.Second), "the service asks to wait until")
+		require.ErrorContains(t, call("c", 20*time.Second), "sending pauses until")
 		assert.Less(t, r.Now(), 3*time.Second)
 		require.NoError(t, <-first)
 		require.NoError(t, <-second)
