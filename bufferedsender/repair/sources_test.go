@@ -79,6 +79,52 @@ func TestASourceThatPanicsEndsThePassAndNotTheProcess(t *testing.T) {
 	}
 }
 
+// hangs is a source that does not answer in the given method until its context ends.
+type hangs struct {
+	half
+	in string
+}
+
+func (h hangs) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
+	return func(yield func(models.Row, error) bool) {
+		for row, err := range h.half.Scan(ctx, after, through) {
+			if !yield(row, err) {
+				return
+			}
+			if h.in == "Scan" { // without an error, as if that were all
+				<-ctx.Done()
+				return
+			}
+		}
+	}
+}
+
+func (h hangs) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
+	if h.in == "Lookup" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.half.Lookup(ctx, keys)
+}
+
+// A Watch must get to its next pass.
+func TestASourceThatDoesNotAnswerEndsThePass(t *testing.T) {
+	for in, words := range map[string]string{"Scan": "Scan of the source: it has returned no row", "Lookup": "Lookup of the source took longer"} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.fill(100)
+			w.behind(key(1), nil)
+			time.Sleep(time.Minute)
+			s, began := w.sender(nil), time.Now()
+			_, err := repairer(hangs{half{w, "source"}, in}, half{w, "index"}, s.Raw(), &Options{Logger: quiet}).Run(t.Context())
+			require.ErrorContains(t, err, words)
+			assert.Less(t, time.Since(began), 12*time.Minute)
+			assert.Len(t, w.index, 99, "nothing is deleted for rows that did not come")
+			require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: key(1)}), "no key is held")
+			require.NoError(t, s.Flush(t.Context(), nil))
+		})
+	}
+}
+
 // stuck is a source whose Read hangs.
 type stuck struct{ half }
 
