@@ -32,6 +32,7 @@ func TestWhatCountsAsNoise(t *testing.T) {
 		"some refused with all of them": {func(i, n int, _ float64) int { return spread(0.05, n) - n*btoi(i%10 == 0) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			rest = 0
 			controller := tuning.Adaptive(nil).New(usualBounds)
 			now := time.Duration(0)
 			most := 0.0
@@ -50,7 +51,11 @@ func TestWhatCountsAsNoise(t *testing.T) {
 				controller.Observe(o)
 				most = max(most, tuning.NoiseOf(controller))
 			}
-			assert.Equal(t, c.noise, most > 0, "%v", most)
+			if c.noise {
+				assert.Positive(t, most)
+			} else { // a moment's half per cent slows nothing down
+				assert.Less(t, most, 0.01)
+			}
 		})
 	}
 }
