@@ -23,8 +23,8 @@ func panicked(who string, v any, err *error) {
 	}
 }
 
-// answerAtMost is the timeout for a Lookup or a Read. A Scan may have to sort first: it ends when it has given no row for
-// longer than silentAtMost. Otherwise a side that hangs would keep a Watch from all further passes.
+// answerAtMost is the timeout for a Lookup or a Read. A Scan may have to sort first: it ends when it has given no row
+// for longer than silentAtMost. Otherwise a side that hangs would keep a Watch from all further passes.
 const (
 	answerAtMost = time.Minute
 	silentAtMost = 5 * time.Minute
