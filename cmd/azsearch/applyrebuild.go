@@ -201,7 +201,7 @@ func (b *rebuilding) resumable(ctx context.Context) error {
 	}
 	n, err := b.new.Count(ctx)
 	if err == nil && n > 0 {
-		return failed(fmt.Errorf("%q has %s with fields that the service does not return, so they cannot be compared: if an earlier apply has made it, delete it and run it again: %s",
+		return failed(fmt.Errorf("%q has %s, and fields that the service does not return, so they cannot be compared: if an earlier apply has made it, delete it and run it again: %s",
 			b.To, amount.Of(n, "document"), b.dropping(b.To)))
 	}
 	return err
@@ -241,7 +241,7 @@ func (b *rebuilding) run(ctx context.Context) (rebuild.Report, error) {
 		err = cause
 	}
 	if errors.Is(err, rebuild.ErrTooFew) {
-		err = failed(fmt.Errorf("%q has %d documents, %q has %d", b.To, report.NewDocuments, b.From, report.OldDocuments))
+		err = failed(fmt.Errorf("%q has %s, %q has %d", b.To, amount.Of(report.NewDocuments, "document"), b.From, report.OldDocuments))
 	}
 	return report, err
 }
