@@ -109,7 +109,8 @@ func (a *adding) finish() error {
 
 // fail accepts the actions before the refused one, then returns the refusal.
 func (a *adding) fail(key string, err error) error {
-	tag := a.chunk.header.tag // finish clears it
+	tag := a.chunk.header.tag
+	a.chunk.header = header{} // the next error may be about no action
 	if before := a.finish(); before != nil {
 		return before
 	}
@@ -197,6 +198,7 @@ func (s *sender) addRawAndWait(ctx context.Context, actions []models.RawAction) 
 func rawAdder(actions []models.RawAction) addOne {
 	return func(ctx context.Context, c *chunk, i int) (string, error) {
 		a := &actions[i]
+		c.header = header{a.Type, a.Tag, a.OnOutcome}
 		if !a.Type.Valid() {
 			return "", unknownType(a.Type)
 		}
@@ -210,7 +212,6 @@ func rawAdder(actions []models.RawAction) addOne {
 				return a.Key, err
 			}
 		}
-		c.header = header{a.Type, a.Tag, a.OnOutcome}
 		c.raw = a
 		defer func() { c.raw = nil }()
 		return a.Key, c.addKeyed(ctx, a.Key)

@@ -238,21 +238,21 @@ func elsewhere(it *item, err error) *settlement {
 // mostInspected limits the keys of a queue that is inspected for leases: some back ends read all of it.
 const mostInspected = 10_000
 
-// leasedElsewhere returns which process has leased the oldest key that is leased, and until when; "" if that is not
-// known.
-func (f *feed) leasedElsewhere(s *queue.Stats) string {
+// leasedElsewhere returns the oldest key that is leased, and by which process and until when; lease is "" if that is
+// not known.
+func (f *feed) leasedElsewhere(s *queue.Stats) (key, lease string) {
 	admin, ok := f.queue.(queue.Admin)
 	if !ok || s.Leased == 0 || s.Waiting+s.Leased > mostInspected {
-		return ""
+		return "", ""
 	}
 	ctx, cancel := context.WithTimeout(f.ctx, time.Second)
 	defer cancel()
 	entries, err := admin.Inspect(ctx, queue.Inspection{States: queue.Leased, Limit: 1})
 	if err != nil || len(entries) == 0 {
-		return ""
+		return "", ""
 	}
 	e := &entries[0]
-	return fmt.Sprintf("key %q is leased by %s until %s", e.Key, cmp.Or(e.Holder, "a process without a name"), e.Until.Format(time.RFC3339))
+	return e.Key, fmt.Sprintf("leased by %s until %s", cmp.Or(e.Holder, "a process without a name"), e.Until.Format(time.RFC3339))
 }
 
 // lookElsewhere records for Health, and logs, which process has leased what this one waits for, when this one has held
@@ -272,9 +272,15 @@ func (f *feed) lookElsewhere(s *queue.Stats) {
 	if time.Since(f.timers.idle) < unheard {
 		return
 	}
-	if who := f.leasedElsewhere(s); who != "" && f.tally.others.Swap(&who) == nil {
+	key, lease := f.leasedElsewhere(s)
+	if lease == "" {
+		f.tally.others.Store(nil)
+		return
+	}
+	who := fmt.Sprintf("key %q is %s", key, lease)
+	if f.tally.others.Swap(&who) == nil { // the log has no keys
 		f.s.observer.guardElsewhere(inLogger, func() {
-			f.s.observer.logLasting(f.ctx, slog.LevelInfo, "azsearch: another process has leased the queue's keys", slog.String("lease", who))
+			f.s.observer.logLasting(f.ctx, slog.LevelInfo, "azsearch: another process has leased the queue's keys", slog.String("lease", lease))
 		})
 	}
 }

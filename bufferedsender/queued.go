@@ -239,8 +239,8 @@ func (f *feed) waited(ctx context.Context, s *queue.Stats, trouble error) error 
 	if !s.Oldest.IsZero() {
 		err = fmt.Errorf("%w, the oldest of them since %s", err, s.Oldest.Format(time.RFC3339))
 	}
-	if who := f.leasedElsewhere(s); who != "" {
-		err = fmt.Errorf("%w; %s", err, who)
+	if who := f.tally.others.Load(); who != nil {
+		err = fmt.Errorf("%w; %s", err, *who)
 	}
 	return err
 }

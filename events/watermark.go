@@ -51,6 +51,8 @@ type begunPosition[P Position] struct {
 	before P
 	first  bool // before is not valid
 	left   int  // calls of Settle still expected
+
+	settled bool // there was one
 }
 
 // Begin announces an action at pos. If pos is not above the last position begun, or is above one that Forget has taken
@@ -98,6 +100,7 @@ func (w *LowWatermark[P]) Settle(pos P) bool {
 		return false
 	}
 	w.begun[i].left--
+	w.begun[i].settled = true
 	if w.begun[i].left > 0 {
 		return true
 	}
@@ -131,6 +134,9 @@ func (w *LowWatermark[P]) Forget(from P, refused int) int {
 	defer w.mu.Unlock()
 	i, found := w.find(from)
 	forgotten := 0
+	if found && refused > 0 && w.begun[i].settled && w.begun[i].left > 0 && w.begun[i].left <= refused {
+		w.owed, w.owing = from, true // what is left of it is refused, and the rest has settled
+	}
 	if found && w.begun[i].left > refused {
 		if i++; refused > 0 {
 			forgotten = 1

@@ -18,7 +18,8 @@ import (
 type naiveMark struct {
 	begun []int64
 	left  map[int64]int
-	owes  bool // some actions of owed were taken back
+	part  map[int64]bool // some of its actions have settled
+	owes  bool           // some actions of owed were taken back
 	owed  int64
 	mark  int64
 	ok    bool
@@ -40,6 +41,7 @@ func (m *naiveMark) begin(pos int64, n int) bool {
 	}
 	m.begun = append(m.begun, pos)
 	m.left[pos] = n
+	delete(m.part, pos)
 	return true
 }
 
@@ -48,6 +50,7 @@ func (m *naiveMark) settle(pos int64) bool {
 		return false
 	}
 	m.left[pos]--
+	m.part[pos] = true
 	if m.owes && pos == m.owed && m.left[pos] == 0 {
 		delete(m.left, pos)
 		m.begun = m.begun[:len(m.begun)-1]
@@ -56,13 +59,22 @@ func (m *naiveMark) settle(pos int64) bool {
 }
 
 func (m *naiveMark) forget(from int64, refused int) (forgotten int) {
-	if n := m.left[from] - refused; n > 0 && refused == 0 {
-		return m.forget(from+1, math.MaxInt)
-	} else if n > 0 {
-		forgotten = m.forget(from, math.MaxInt)
+	n := m.left[from] - refused
+	switch {
+	case n > 0 && refused == 0:
+		return m.cut(from + 1)
+	case n > 0:
+		forgotten = m.cut(from)
 		m.begun, m.left[from], m.owes, m.owed = append(m.begun, from), n, true, from
 		return forgotten
+	case refused > 0 && m.left[from] > 0 && m.part[from]:
+		m.owes, m.owed = true, from
 	}
+	return m.cut(from)
+}
+
+// cut takes back the unsettled positions from the given one on.
+func (m *naiveMark) cut(from int64) (forgotten int) {
 	cut := len(m.begun)
 	for i := len(m.begun) - 1; i >= 0 && m.begun[i] >= from; i-- {
 		if m.left[m.begun[i]] > 0 {
@@ -95,7 +107,7 @@ func (m *naiveMark) look() (oldest int64, held bool, open int) {
 func TestMarkIsTheEndOfTheSettledPrefix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var w events.LowWatermark[int64]
-		model := naiveMark{left: map[int64]int{}}
+		model := naiveMark{left: map[int64]int{}, part: map[int64]bool{}}
 		next := rapid.SampledFrom([]int64{math.MinInt64, -3, 0, 1 << 40}).Draw(t, "start")
 		advanced := w.Advanced()
 		var reported int64
@@ -357,4 +369,23 @@ func BenchmarkLowWatermark(b *testing.B) {
 			next++
 		}
 	})
+}
+
+// One document of message 8 was accepted and settles before Forget takes the two others back.
+func TestMarkDoesNotPassWhatWasRefusedAfterTheRestHasSettled(t *testing.T) {
+	var w events.LowWatermark[int64]
+	require.NoError(t, w.BeginN(7, 0))
+	require.NoError(t, w.BeginN(8, 3))
+	require.True(t, w.Settle(8))
+	w.Forget(8, 2)
+	require.ErrorIs(t, w.Begin(9), events.ErrPositionOrder)
+	require.NoError(t, w.BeginN(8, 2))
+	require.NoError(t, w.Begin(9))
+	require.True(t, w.Settle(9))
+	mark, _ := w.Mark()
+	assert.EqualValues(t, 7, mark)
+	require.True(t, w.Settle(8))
+	require.True(t, w.Settle(8))
+	mark, _ = w.Mark()
+	assert.EqualValues(t, 9, mark)
 }

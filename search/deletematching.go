@@ -30,8 +30,8 @@ const lateAtMost = 30 * time.Second
 // DeleteMatchingOptions are the options of DeleteMatching. nil and the zero value are ready to use.
 type DeleteMatchingOptions struct {
 	// Expect is the exact number of documents that match, counted by an earlier search (SearchOptions.IncludeTotalCount) or
-	// taken from the error of DeleteMatching. It lifts the limit of 1000. If another number matches, but 0, nothing is
-	// deleted. Defaults to 0: up to 1000 documents are deleted.
+	// taken from the error of a DeleteMatching that has deleted nothing. It lifts the limit of 1000. If another number
+	// matches, but 0, nothing is deleted. Defaults to 0: up to 1000 documents are deleted.
 	Expect int64
 }
 
@@ -145,6 +145,8 @@ func (d *matchingDelete) pass(ctx context.Context, found []string, count int64) 
 		return false, d.call.wrap(err)
 	}
 	switch {
+	case d.expect == 0 && total > mostMatching && d.deleted != nil:
+		return false, d.call.wrap(fmt.Errorf("more documents match since: %d with the %d that were deleted, the limit is %d; call it again", total, len(d.deleted), mostMatching))
 	case d.expect == 0 && total > mostMatching:
 		return false, d.call.wrap(fmt.Errorf("%d documents match, the limit is %d; set Expect to their number to delete them all", total, mostMatching))
 	case d.expect > 0 && d.deleted == nil && total != d.expect:

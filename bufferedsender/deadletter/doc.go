@@ -44,11 +44,11 @@
 // If the senders have Folding.Version, and the File itself as their DeadLetters, no Replay, by any sender and process,
 // puts an older version over a newer one that was applied after the older one had become a dead letter. The older one
 // is removed and counted in Report.Outdated. This holds from the moment at which the newer action is reported as
-// completed; a log line reports if the disk fails then. The File remembers applied versions of a key only while it has
-// a dead letter of it, and a sender those of keys that had one. So a version that fails after a newer one was applied
-// is sent again, as the sender itself has sent it. Deletes, patches and documents without a version have no such
-// order. The first applied version makes the File read its dead letters once. Each that has a version takes about 200
-// bytes of memory.
+// completed, except for what a Replay has already passed to another sender; a log line reports if the disk fails then.
+// The File remembers applied versions of a key only while it has a dead letter of it, and a sender those of keys that
+// had one. So a version that fails after a newer one was applied is sent again, as the sender itself has sent it.
+// Deletes, patches and documents without a version have no such order. The first applied version makes the File read
+// its dead letters once. Each that has a version takes about 200 bytes of memory.
 //
 // # Operation
 //

@@ -143,12 +143,15 @@ func Replay(ctx context.Context, f *File, index string, to Sender, opts *ReplayO
 	if r.from = p.stop(index); r.from.stem != "" {
 		errs = r.pass()
 	}
-	if errs == nil {
+	if !r.over {
 		p.setStop(r.from, index, 0)
 		r.around = true
-		errs = r.pass()
+		errs = append(errs, r.pass()...)
 	}
-	if errs != nil {
+	if r.over && r.stop.stem != "" {
+		if r.from.stem != r.stop.stem {
+			p.setStop(r.from, index, 0) // only the last one counts
+		}
 		p.setStop(r.stop, index, r.stop.n)
 	}
 	err = p.settle()
@@ -164,13 +167,14 @@ func (r *replay) pass() (errs []error) {
 			err = p.err()
 		}
 		if err != nil {
-			errs = append(errs, err)
+			errs, r.over = append(errs, err), true
 			break
 		}
 		if err := p.rewrite(stem); err != nil {
 			errs = append(errs, err) // the dead letters are intact anyway
 		}
 		if r.holdOwed(stem); p.unsure == stem && p.owes(stem) {
+			r.over = true
 			break // which keys are owed is not known
 		}
 	}
@@ -189,6 +193,7 @@ type replay struct {
 	from    position            // where the last Replay ended early
 	earlier map[uint64]struct{} // hashes of the keys of dead letters up to from
 	around  bool                // those behind from were replayed; now the others, and what these held
+	over    bool                // no further dead letter is sent
 
 	seed maphash.Seed
 	held map[uint64]struct{} // hashes of the keys of dead letters that stay

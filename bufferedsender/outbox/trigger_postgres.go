@@ -130,7 +130,7 @@ const (
 const postgresSteady = `EXISTS (WITH RECURSIVE base AS (
 		SELECT oid, typtype, typbasetype, typcategory FROM pg_type WHERE oid = a.atttypid
 		UNION ALL SELECT t.oid, t.typtype, t.typbasetype, t.typcategory FROM base b JOIN pg_type t ON b.typtype = 'd' AND t.oid = b.typbasetype)
-		SELECT FROM base WHERE typtype <> 'd' AND (typcategory IN ('B', 'E', 'S', 'V', 'I') OR oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'numeric'::regtype, 'oid'::regtype, 'uuid'::regtype)))`
+		SELECT FROM base WHERE typtype <> 'd' AND (typcategory IN ('B', 'E', 'S', 'V', 'I') OR oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'numeric'::regtype, 'oid'::regtype, 'uuid'::regtype, 'time'::regtype, 'macaddr'::regtype, 'macaddr8'::regtype, 'pg_lsn'::regtype)))`
 
 // postgresInherited is true if the trigger g is inherited from the partitioned table.
 const postgresInherited = `EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_trigger'::regclass AND d.objid = g.oid AND d.refclassid = 'pg_trigger'::regclass)`

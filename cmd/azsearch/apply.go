@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -126,10 +127,11 @@ func runApply(ctx context.Context, c *serviceCall) error {
 		}
 		return exit.With(exit.Different, fmt.Errorf("nothing was changed: add -yes to carry out the plan for %s", amount.Of(differs, "definition")))
 	}
-	if err := plan.Run(ctx, c.service, c.done); err != nil {
-		return err
+	err = plan.Run(ctx, c.service, c.done)
+	if missing := errors.Join(late...); missing != nil {
+		return exit.With(cmp.Or(exit.Code(err), exit.Incomplete), errors.Join(missing, err))
 	}
-	return failed(errors.Join(late...))
+	return err
 }
 
 // done prints that a step is done.

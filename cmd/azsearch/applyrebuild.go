@@ -52,6 +52,9 @@ type rebuilding struct {
 func (c *serviceCall) rebuild(ctx context.Context, r *apply.Rebuilding, next models.SearchIndex) (late, err error) {
 	b := &rebuilding{serviceCall: c, Rebuilding: r, next: next}
 	if err := b.open(ctx); err != nil {
+		if exit.Code(err) == exit.Usage {
+			err = connect.Failed(err)
+		}
 		return nil, err
 	}
 	defer func() {

@@ -162,7 +162,11 @@ func (r *runner) bears(ctx context.Context, err error, since *time.Time) bool {
 // settle copies marked documents until readers use the new index: until Shown reports it, or for long without Shown.
 func (r *runner) settle(ctx context.Context, long time.Duration) error {
 	began := time.Now()
-	r.opts.Logger.Info("rebuild: bringing over what is written meanwhile", "for", long)
+	if r.opts.Shown == nil {
+		r.opts.Logger.Info("rebuild: bringing over what is written meanwhile", "for", max(long, 0))
+	} else {
+		r.opts.Logger.Info("rebuild: bringing over writes until Shown is true")
+	}
 	shown := func() bool { return time.Since(began) >= long }
 	if r.opts.Shown != nil {
 		a := asker{runner: r, answers: make(chan answer, 1)}

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -129,7 +128,7 @@ func TestTheLogNamesTheTypeThatAValueDoesNotHave(t *testing.T) {
 // An address that does not answer: no request has failed yet.
 func TestAServiceThatDoesNotAnswerIsLoggedAfterTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log sendertest.Buffer
 		opts := sendertest.WithBreaker(t)
 		opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		r := sendertest.New(t, opts)

@@ -75,6 +75,7 @@ func (p *Plan) rebuild(s *Step, files, live definitions.Set) {
 				break
 			}
 		}
+		r.Named = r.Exists // its name and definition do not prove that an earlier apply has filled it
 		s.copying(r, live)
 	}
 }

@@ -41,15 +41,17 @@ func (p *Plan) Run(ctx context.Context, service *connect.Service, done func(*Ste
 	if err := p.Check(); err != nil {
 		return err
 	}
+	applied := 0
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if s.by {
 			continue
 		}
 		if err := p.step(ctx, service, s); err != nil {
-			return exit.With(exit.Code(err), fmt.Errorf("applied %d of %s, then %s: %w; correct that and run it again", i, amount.Of(len(p.Steps), "definition"), s, p.masked(s, err)))
+			return exit.With(exit.Code(err), fmt.Errorf("applied %d of %s, then %s: %w; correct that and run it again", applied, amount.Of(len(p.Steps), "definition"), s, p.masked(s, err)))
 		}
 		done(s)
+		applied++
 	}
 	return nil
 }
