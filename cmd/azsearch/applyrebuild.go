@@ -193,7 +193,7 @@ func common(from, to []models.SearchField) (copied, compared []string) {
 // resumable waits for late requests of an earlier apply. An index that a file defines may have documents from
 // elsewhere: unless each is equal to that of the old index, nothing is written.
 func (b *rebuilding) resumable(ctx context.Context) error {
-	if err := sleep.For(ctx, lateRequests); err != nil || !b.Named {
+	if err := sleep.For(ctx, lateRequests); err != nil {
 		return err
 	}
 	if _, foreign, err := b.differing(ctx); err != nil || foreign != nil {
@@ -328,7 +328,7 @@ func (b *rebuilding) differing(ctx context.Context) (keys []string, foreign, err
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case !d.there || !b.Named || !b.Exists:
+		case !d.there || !b.Exists:
 			keys = append(keys, d.key)
 		case foreign == nil:
 			foreign = b.foreign(d.key)

@@ -19,9 +19,8 @@ type Rebuilding struct {
 	From      string   `json:"from"`
 	To        string   `json:"to"`
 	Documents int64    `json:"documents"`         // of From
-	Exists    bool     `json:"exists,omitzero"`   // To exists, probably because an earlier apply was interrupted
+	Exists    bool     `json:"exists,omitzero"`   // To exists, perhaps because an earlier apply was interrupted; nothing proves it
 	LeftOut   []string `json:"leftOut,omitempty"` // fields that To does not have
-	Named     bool     `json:"-"`                 // a file defines To, so others may write to it; otherwise apply has chosen its name
 
 	definition *definitions.Definition // of To
 }
@@ -30,11 +29,7 @@ type Rebuilding struct {
 func (r *Rebuilding) Lines() []string {
 	how := fmt.Sprintf("-fill creates %q, copies %s of %q, then moves alias %q", r.To, amount.Of(r.Documents, "document"), r.From, r.Alias)
 	if r.Exists {
-		what := "replaces those that differ"
-		if r.Named {
-			what = "keeps those that it has"
-		}
-		how = fmt.Sprintf("-fill continues with %q, which exists: copies %s of %q, %s, then moves alias %q", r.To, amount.Of(r.Documents, "document"), r.From, what, r.Alias)
+		how = fmt.Sprintf("-fill continues with %q, which exists: copies %s of %q, keeps those that it has, then moves alias %q", r.To, amount.Of(r.Documents, "document"), r.From, r.Alias)
 	}
 	lines := []string{
 		how,
@@ -75,7 +70,6 @@ func (p *Plan) rebuild(s *Step, files, live definitions.Set) {
 				break
 			}
 		}
-		r.Named = r.Exists // its name and definition do not prove that an earlier apply has filled it
 		s.copying(r, live)
 	}
 }
@@ -222,7 +216,7 @@ func (p *Plan) emptyTargets(files, live definitions.Set) {
 		if old == "" || next == nil && there == nil || there != nil && p.options.Fill == nil {
 			continue
 		}
-		r := &Rebuilding{Alias: s.Name, From: old, To: target, Exists: there != nil, Named: true, definition: next}
+		r := &Rebuilding{Alias: s.Name, From: old, To: target, Exists: there != nil, definition: next}
 		if next == nil {
 			r.definition = there
 		}
