@@ -35,7 +35,9 @@ var holds = []struct {
 	{"pause", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Pauses > 0 }},
 	{"open breaker", func(s *schedule, _ *bufferedsender.Stats) bool { return s.opened() > 0 }},
 	{"two senders at an open breaker", func(s *schedule, _ *bufferedsender.Stats) bool { return s.shared && s.opened() > 0 }},
-	{"open breaker of the service", func(s *schedule, _ *bufferedsender.Stats) bool { return s.whole != nil && s.whole.Status().Counts.Opened > 0 }},
+	{"open breaker of the service", func(s *schedule, _ *bufferedsender.Stats) bool {
+		return s.whole != nil && s.whole.Status().Counts.Opened > 0
+	}},
 	{"request taken back", func(s *schedule, _ *bufferedsender.Stats) bool { return s.observed.notSent > 0 }},
 	{"group held apart", func(s *schedule, _ *bufferedsender.Stats) bool { return s.observed.apart }},
 	{"failed action", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Failed > 0 }},
