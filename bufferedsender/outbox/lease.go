@@ -165,12 +165,12 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, at place, draining int) 
 				return err
 			}
 		}
-		_ = sqlkit.Each(ctx, c, func(rows *sql.Rows) error { // only for the log; the next tick reports what fails
+		_ = sqlkit.Each(ctx, c, func(rows *sql.Rows) error {
 			var left int64
 			err := rows.Scan(&t.holder, &left)
 			t.until = time.Now().Add(time.Duration(left) * time.Millisecond)
 			return err
-		}, l.holder, l.table.Queue, l.owner)
+		}, l.holder, l.table.Queue, l.owner) // only for the log; the next tick reports what fails
 		return nil
 	})
 	return t, err
