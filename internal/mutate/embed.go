@@ -14,8 +14,8 @@ import (
 	"slices"
 )
 
-// Building a test takes much longer than running it, so the mutants of one test program are built together. For each
-// of its mutants a function gets a modified copy of its body, which runs if the environment selects that mutant:
+// Building a test takes much longer than running it, so all mutants are built together. For each of them a function
+// gets a modified copy of its body, which runs if the environment selects that mutant:
 //
 //	func (p *pending) head() ref {
 //		if mutateChosen == "internal/publisher/MUTANTS.md:17" {
@@ -76,16 +76,8 @@ func (m mutant) embed() (insertion, error) {
 	return insertion{}, errors.New("the change is not inside one function")
 }
 
-// embedAll writes the files with mutants to dir, and returns the path for go build -overlay.
-func embedAll(dir string, mutants []mutant) (overlay string, err error) {
-	insertions := map[string][]insertion{}
-	for _, m := range mutants {
-		i, err := m.embed()
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", m.name(), err)
-		}
-		insertions[m.file] = append(insertions[m.file], i)
-	}
+// embedAll writes the files with insertions to dir, and returns the path for go build -overlay.
+func embedAll(dir string, insertions map[string][]insertion) (overlay string, err error) {
 	files := map[string][]byte{} // by name in the tree
 	for _, file := range slices.Sorted(maps.Keys(insertions)) {
 		source, err := os.ReadFile(file)

@@ -62,12 +62,13 @@ const module = "module example.com/a\n\ngo 1.26.0\n"
 func TestMutantsAreTriedOneByOneAlthoughBuiltTogether(t *testing.T) {
 	testkit.Long(t)
 	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("a", 0o700))
 	for name, content := range map[string]string{
 		"go.mod": module,
-		"a.go": "package a\n\nfunc one() int {\n\treturn 1\n}\n\nfunc two() (n int) {\n\tn, m := 1, one()\n\treturn n + m\n}\n\n" +
+		"a/a.go": "package a\n\nfunc one() int {\n\treturn 1\n}\n\nfunc two() (n int) {\n\tn, m := 1, one()\n\treturn n + m\n}\n\n" +
 			"func first() int {\nloop:\n\tfor i := 0; ; i++ {\n\t\tif i == 1 {\n\t\t\tbreak loop\n\t\t}\n\t}\n\treturn 1\n}\n",
-		"b.go": "package a\n\nfunc three() int {\n\treturn two() + 1\n}\n",
-		"a_test.go": "package a\n\nimport \"testing\"\n\n" +
+		"a/b.go": "package a\n\nfunc three() int {\n\treturn two() + 1\n}\n",
+		"a/a_test.go": "package a\n\nimport \"testing\"\n\n" +
 			"func TestOne(t *testing.T) {\n\tif first() != 1 {\n\t\tt.Fatal(first())\n\t}\n}\n\n" +
 			"func TestTwo(t *testing.T) {\n\tif two() != 2 || three() != 3 {\n\t\tt.Fatal(two())\n\t}\n}\n\n" +
 			"func TestBroken(t *testing.T) {\n\tt.Fatal()\n}\n",
@@ -77,7 +78,7 @@ func TestMutantsAreTriedOneByOneAlthoughBuiltTogether(t *testing.T) {
 	line := 0
 	of := func(file, old, new, test string) mutant {
 		line++
-		return mutant{list: "MUTANTS.md", line: line, file: file, old: old, new: new, test: []string{".", test}}
+		return mutant{list: "MUTANTS.md", line: line, file: "a/" + file, old: old, new: new, test: []string{"./a", test}}
 	}
 	for name, tc := range map[string]struct {
 		mutants   []mutant
@@ -110,15 +111,16 @@ func TestMutantsAreTriedOneByOneAlthoughBuiltTogether(t *testing.T) {
 
 func TestMutantsThatCannotBeTriedAreFoundWithoutATest(t *testing.T) {
 	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("a", 0o700))
 	for name, content := range map[string]string{
-		"go.mod":    module,
-		"a.go":      "package a\n\nfunc one() int {\n\treturn 1\n}\n",
-		"a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tt.Fatal(one())\n}\n",
+		"go.mod":      module,
+		"a/a.go":      "package a\n\nfunc one() int {\n\treturn 1\n}\n",
+		"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tt.Fatal(one())\n}\n",
 	} {
 		require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
 	}
 	of := func(new, test string) mutant {
-		return mutant{list: "MUTANTS.md", line: 7, file: "a.go", old: "\treturn 1\n", new: new, test: []string{".", test}}
+		return mutant{list: "MUTANTS.md", line: 7, file: "a/a.go", old: "\treturn 1\n", new: new, test: []string{"./a", test}}
 	}
 	for name, tc := range map[string]struct {
 		mutant mutant

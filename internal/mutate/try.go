@@ -27,90 +27,138 @@ const (
 type program struct {
 	pkg     string
 	mutants []mutant
-	dir     string // private directory
-	overlay string // overlay file in dir, with the mutants
+	file    string // executable
 }
 
-// programs calls do for each test program, those with the most mutants first, and returns the sum of the results.
-// Tests mostly wait, so GOMAXPROCS programs run concurrently; the mutants of one program run in sequence.
-func programs(mutants []mutant, do func(p program) (wrong int)) (wrong int, err error) {
-	dir, err := os.MkdirTemp("", "mutate")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(dir)
-	groups := map[string][]mutant{}
+// overlay is all mutants that can be applied, in one set of modified files: a package is compiled once for all test
+// programs.
+type overlay struct {
+	dir     string // temporary
+	file    string // for go build -overlay
+	mutants []mutant
+}
+
+// newOverlay prints and counts the mutants that cannot be applied. The caller removes the directory.
+func newOverlay(mutants []mutant) (o overlay, wrong int, err error) {
+	insertions := map[string][]insertion{}
 	for _, m := range mutants {
+		i, err := m.embed()
+		if err != nil {
+			wrong++
+			fmt.Printf("%s: %v\n", m.name(), err)
+			continue
+		}
+		o.mutants = append(o.mutants, m)
+		insertions[m.file] = append(insertions[m.file], i)
+	}
+	if o.dir, err = os.MkdirTemp("", "mutate"); err != nil {
+		return o, wrong, err
+	}
+	o.file, err = embedAll(o.dir, insertions)
+	return o, wrong, err
+}
+
+func (o overlay) remove() { _ = os.RemoveAll(o.dir) } // in the directory for temporary files
+
+// programs returns the test programs, those with the most mutants first.
+func (o overlay) programs() []program {
+	groups := map[string][]mutant{}
+	for _, m := range o.mutants {
 		groups[m.test[0]] = append(groups[m.test[0]], m)
 	}
-	next := make(chan program, len(groups)) // has room for all, so no send blocks
 	largest := slices.SortedFunc(maps.Keys(groups), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(groups[b]), len(groups[a])), cmp.Compare(a, b))
 	})
+	all := make([]program, len(largest))
+	same := map[string]int{} // number of packages with the name so far
 	for i, pkg := range largest {
-		next <- program{pkg: pkg, mutants: groups[pkg], dir: filepath.Join(dir, fmt.Sprint(i))}
+		name := filepath.Base(pkg)
+		all[i] = program{pkg, groups[pkg], filepath.Join(o.dir, fmt.Sprint(same[name]), name+".test")}
+		same[name]++
 	}
-	close(next)
-	var workers sync.WaitGroup
-	var sum atomic.Int64
-	for range min(runtime.GOMAXPROCS(0), len(groups)) {
-		workers.Go(func() {
-			for p := range next {
-				err := os.Mkdir(p.dir, 0o700)
-				if err == nil {
-					p.overlay, err = embedAll(p.dir, p.mutants)
-				}
-				if err != nil {
-					fmt.Println(err)
-					sum.Add(int64(len(p.mutants)))
-					continue
-				}
-				sum.Add(int64(do(p)))
-			}
-		})
+	return all
+}
+
+// build builds the programs. One run of the go command writes those of packages with different names.
+func (o overlay) build(all []program) error {
+	byDir := map[string][]string{}
+	for _, p := range all {
+		dir := filepath.Dir(p.file)
+		byDir[dir] = append(byDir[dir], p.pkg)
 	}
-	workers.Wait()
-	return int(sum.Load()), nil
+	for dir, packages := range byDir {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		args := []string{"test", "-c", "-ldflags=-w", "-overlay=" + o.file, "-o=" + dir}
+		if err := compile(append(args, packages...)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkAll returns the number of mutants that cannot be applied, do not compile, or have no test.
 func checkAll(mutants []mutant) (wrong int, err error) {
-	wrong, err = programs(mutants, func(p program) (wrong int) {
-		folders := map[string]bool{}
-		for _, m := range p.mutants {
-			folders["./"+filepath.Dir(m.file)] = true
-			if err := m.findTest(); err != nil {
-				wrong++
-				fmt.Printf("%s: %v\n", m.name(), err)
-			}
-		}
-		if err := compile(append([]string{"build", "-o=" + os.DevNull, "-overlay=" + p.overlay}, slices.Sorted(maps.Keys(folders))...)); err != nil {
+	o, wrong, err := newOverlay(mutants)
+	defer o.remove()
+	if err != nil {
+		return wrong, err
+	}
+	folders := map[string]bool{}
+	for _, m := range o.mutants {
+		folders["./"+filepath.Dir(m.file)] = true
+		if err := m.findTest(); err != nil {
 			wrong++
-			fmt.Println(err)
+			fmt.Printf("%s: %v\n", m.name(), err)
 		}
-		return wrong
-	})
-	if err == nil && wrong == 0 {
+	}
+	if err := compile(append([]string{"build", "-o=" + os.DevNull, "-overlay=" + o.file}, slices.Sorted(maps.Keys(folders))...)); err != nil {
+		wrong++
+		fmt.Println(err)
+	}
+	if wrong == 0 {
 		fmt.Printf("%d mutants can be applied\n", len(mutants))
 	}
-	return wrong, err
+	return wrong, nil
 }
 
-// tryAll returns the number of mutants that survived.
+// tryAll returns the number of mutants that survived. Tests mostly wait, so GOMAXPROCS programs run concurrently; the
+// mutants of one program run in sequence.
 func tryAll(mutants []mutant) (survivors int, err error) {
-	survivors, err = programs(mutants, program.try)
+	o, survivors, err := newOverlay(mutants)
+	defer o.remove()
+	if err != nil {
+		return survivors, err
+	}
+	all := o.programs()
+	began := time.Now()
+	if err := o.build(all); err != nil {
+		fmt.Println(err)
+		return len(mutants), nil
+	}
+	fmt.Printf("building %d test programs took %.0f s\n", len(all), time.Since(began).Seconds())
+	next := make(chan program, len(all)) // has room for all, so no send blocks
+	for _, p := range all {
+		next <- p
+	}
+	close(next)
+	var workers sync.WaitGroup
+	var sum atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), len(all)) {
+		workers.Go(func() {
+			for p := range next {
+				sum.Add(int64(p.try()))
+			}
+		})
+	}
+	workers.Wait()
+	survivors += int(sum.Load())
 	fmt.Printf("%d of %d mutants were killed\n", len(mutants)-survivors, len(mutants))
-	return survivors, err
+	return survivors, nil
 }
 
 func (p program) try() (survivors int) {
-	began := time.Now()
-	err := compile([]string{"test", "-c", "-ldflags=-w", "-overlay=" + p.overlay, "-o=" + p.file(), p.pkg})
-	if err != nil {
-		fmt.Println(err)
-		return len(p.mutants)
-	}
-	fmt.Printf("building the tests of %s took %.1f s\n", p.pkg, time.Since(began).Seconds())
 	passed := map[string]result{}
 	for _, m := range p.mutants {
 		began := time.Now()
@@ -162,12 +210,10 @@ func (p program) kill(m mutant, without result) error {
 	return nil
 }
 
-func (p program) file() string { return filepath.Join(p.dir, "all.test") }
-
 // run runs the test of m with the mutant of the given name, or without one for "".
 func (p program) run(m mutant, name string, limit time.Duration) (output string, err error) {
 	args := []string{"-test.count=1", "-test.failfast", "-test.timeout=" + limit.String(), "-test.run=" + m.pattern()}
-	c := exec.Command(p.file(), append(args, m.test[2:]...)...)
+	c := exec.Command(p.file, append(args, m.test[2:]...)...)
 	c.Dir = p.pkg
 	c.Env = append(os.Environ(), chosenEnv+"="+name, "RAPID_SEED=1", "RAPID_SHRINKTIME=1ms", "RAPID_NOFAILFILE=true", "AZSEARCH_TEST_THOROUGH=1")
 	out, err := c.CombinedOutput()
