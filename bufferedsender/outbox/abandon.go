@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // If a call of a driver does not return, as with lib/pq on a dead connection, it is abandoned: its goroutine stays, and
@@ -15,22 +17,9 @@ const (
 	maxAbandoned = 8               // abandoned calls at once; then the relay ends
 )
 
-// bounded returns the result of f. If f has not returned abandonAfter after the end of ctx, bounded returns the channel
-// on which the result may come.
+// bounded is sqlkit.Bounded with the time of the outbox.
 func bounded[T any](ctx context.Context, f func() T) (result T, abandoned <-chan T) {
-	returned := make(chan T, 1)
-	go func() { returned <- f() }()
-	select {
-	case result = <-returned:
-		return result, nil
-	case <-ctx.Done():
-	}
-	select {
-	case result = <-returned:
-		return result, nil
-	case <-time.After(abandonAfter):
-		return result, returned
-	}
+	return sqlkit.Bounded(ctx, abandonAfter, f)
 }
 
 // ask begins work with the database, as beginWork does. If the call is abandoned, lost is called on the loop instead of

@@ -32,6 +32,7 @@ func ReadStatus(ctx context.Context, store Store) (Status, error) {
 	if nilcheck.IsNil(store) {
 		return Status{}, errors.New("rebuild: ReadStatus needs the store of the rebuild, and it is nil")
 	}
+	store = returning(store)
 	record, err := store.Load(ctx)
 	if err != nil {
 		return Status{}, err
@@ -244,6 +245,7 @@ func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts 
 	if nilcheck.IsNil(store) || client == nil {
 		return errors.New("rebuild: DropOld needs the store and the client of the rebuild, and one is nil")
 	}
+	store = returning(store)
 	x, err := store.Load(ctx)
 	if err != nil {
 		return err

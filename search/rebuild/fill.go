@@ -247,10 +247,38 @@ type pouring struct {
 	waiting []models.RawAction
 }
 
+// silence is the time after which a Fill.All that returns no document is mentioned in the log, and then twice as long.
+const silence = 10 * time.Second
+
+// watchSilence logs that Fill.All returns no document, until stop is called. turns is odd while pour has one.
+func (p *pouring) watchSilence(turns *atomic.Int64) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		began, wait, seen := time.Now(), silence, turns.Load()
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(wait):
+			}
+			if now := turns.Load(); now != seen || now%2 != 0 {
+				began, wait, seen = time.Now(), silence, now
+				continue
+			}
+			p.opts.Logger.Warn("rebuild: Fill.All returns no document", "new", p.next.Name, "for", time.Since(began).Round(time.Second))
+			wait *= 2
+		}
+	}()
+	return func() { close(done) }
+}
+
 // pour calls All once. failed reports whether All has returned the error.
 func (p *pouring) pour(ctx context.Context) (failed bool, err error) {
 	left := p.left // one function value for all actions
+	var turns atomic.Int64
+	defer p.watchSilence(&turns)()
 	for a, err := range p.fill.All(ctx, p.after) {
+		turns.Add(1)
 		if err != nil {
 			return true, fmt.Errorf("rebuild: Fill.All: %w", err)
 		}
@@ -265,6 +293,7 @@ func (p *pouring) pour(ctx context.Context) (failed bool, err error) {
 				return false, err
 			}
 		}
+		turns.Add(1)
 	}
 	return false, nil
 }

@@ -47,7 +47,7 @@ type runner struct {
 }
 
 func newRunner(store Store, client *search.IndexClient) *runner {
-	return &runner{store: store, client: client, id: rand.Text(), turn: make(chan struct{}, 1), line: func(string) error { return nil }}
+	return &runner{store: returning(store), client: client, id: rand.Text(), turn: make(chan struct{}, 1), line: func(string) error { return nil }}
 }
 
 func both() instant {

@@ -95,6 +95,7 @@ func NewTap(ctx context.Context, store Store, opts TapOptions) (*Tap, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("rebuild: %w", err)
 	}
+	store = returning(store)
 	t := &Tap{
 		store: store, opts: opts,
 		monotonic: time.Now, wall: func() time.Time { return time.Now().Round(0) },
