@@ -3,6 +3,7 @@ package repair
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -78,6 +79,30 @@ func (m *meters) add(r *Report) {
 // pass records the end of a pass.
 func (m *meters) pass(took time.Duration, err error) {
 	m.passes.Record(context.Background(), took.Seconds(), metric.WithAttributes(m.name, attribute.Bool("azsearch.repair.succeeded", err == nil)))
+}
+
+// watchAge exports the age of the last pass until stop is called. ended records that one has ended without an error.
+func watchAge(provider metric.MeterProvider, name string) (ended func(), stop func(), err error) {
+	meter := provider.Meter(scope)
+	age, err := meter.Float64ObservableGauge("azsearch.repair.pass.age", metric.WithUnit("s"), metric.WithDescription("Age of the last pass of a Watch that has ended without an error, or of the Watch."))
+	if err != nil {
+		return nil, nil, err
+	}
+	var last atomic.Pointer[time.Time]
+	ended = func() {
+		now := time.Now()
+		last.Store(&now)
+	}
+	ended()
+	attributes := metric.WithAttributes(attribute.String("azsearch.repair.name", name))
+	registered, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		o.ObserveFloat64(age, time.Since(*last.Load()).Seconds(), attributes)
+		return nil
+	}, age)
+	if err != nil {
+		return nil, nil, err
+	}
+	return ended, func() { _ = registered.Unregister() }, nil // fails for nobody who has registered
 }
 
 // found counts keys in which the tree differs from the source, by whether the index differs too.

@@ -28,6 +28,11 @@ func (r *Repairer) Watch(ctx context.Context, every time.Duration, each func(Rep
 		return err
 	}
 	w := watch{Repairer: *r, logger: checked.Logger, each: each}
+	ended, stop, err := watchAge(checked.MeterProvider, checked.Name)
+	if err != nil {
+		return err
+	}
+	defer stop()
 
 	pass, byTree := time.Now().Add(rand.N(every)), time.Time{} // when each is due
 	if checked.Tree != nil {
@@ -56,6 +61,9 @@ func (r *Repairer) Watch(ctx context.Context, every time.Duration, each func(Rep
 			return err
 		}
 		report, err := w.run(ctx, time.Now().Add(-every/2))
+		if err == nil {
+			ended()
+		}
 		if err := w.said(ctx, report, err); err != nil {
 			return err
 		}
