@@ -185,7 +185,8 @@ type UnhandledError struct {
 	Queued, Running int
 	// Discarded is the number of events that Close has dropped so far.
 	Discarded int
-	// Err is the error of the context, nil if all waiting events are handled and Close had dropped others.
+	// Err is the error of the context. It is nil if another call of Close has ended the wait, or if all waiting events are
+	// handled and Close had dropped others.
 	Err error
 }
 

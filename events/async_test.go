@@ -381,6 +381,21 @@ func TestCloseWithAnEndedContextLetsNoHandlerBegin(t *testing.T) {
 	})
 }
 
+func TestFlushThatCloseEndsSaysThatAHandlerRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		async := newAsync(t, events.Handlers[doc]{ActionCompleted: func(context.Context, *events.ActionCompleted[doc]) { time.Sleep(time.Second) }}, nil)
+		async.Handlers().ActionCompleted(t.Context(), completed("k"))
+		flushed := make(chan error, 1)
+		go func() { flushed <- async.Flush(t.Context()) }()
+		synctest.Wait()
+		require.Error(t, async.Close(ended(t)))
+		var unhandled *events.UnhandledError
+		require.ErrorAs(t, <-flushed, &unhandled)
+		require.Equal(t, events.UnhandledError{Running: 1}, *unhandled)
+		require.NoError(t, async.Flush(t.Context()))
+	})
+}
+
 func TestAsyncLeavesNilWhatNobodySets(t *testing.T) {
 	h := newAsync(t, events.Handlers[doc]{}, nil).Handlers()
 	require.NotNil(t, h.Closed)

@@ -240,7 +240,7 @@ func (a *Async[T]) wait(ctx context.Context, closing bool) error {
 			a.discard()
 		}
 	}
-	if err == nil && a.thrown == 0 {
+	if err == nil && a.thrown == 0 && d.left == 0 { // otherwise Close has ended the wait
 		return nil
 	}
 	unhandled := &UnhandledError{Queued: len(a.waiting), Discarded: a.thrown, Err: err}

@@ -126,7 +126,7 @@ func listPage[T any](ctx context.Context, c manager, address string, call call, 
 	if page.Next != "" {
 		// Credentials go to the service only, even if a reply links to another host.
 		u, err := url.Parse(page.Next)
-		if err != nil || u.Host != c.conn.endpoint.Host || u.Scheme != c.conn.endpoint.Scheme || page.Next == address {
+		if err != nil || place(u) != place(c.conn.endpoint) || page.Next == address {
 			return nil, "", call.wrap(malformed(errors.New("the link to its next page does not lead there"), resp))
 		}
 	}

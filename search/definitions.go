@@ -142,7 +142,7 @@ func (k *definitionKind[T]) put(ctx context.Context, c manager, operation string
 	if err := errors.Join(k.check(name), k.allowed(c.conn), k.validate(&definition), err); err != nil {
 		return none, call.wrap(err)
 	}
-	if ifNoneMatch == nil {
+	if ifNoneMatch == nil || *ifNoneMatch != azcore.ETagAny { // with * nothing is replaced
 		if err := k.keepsAll(ctx, c.conn, call, name); err != nil {
 			return none, err
 		}
@@ -176,8 +176,10 @@ func (k *definitionKind[T]) read(ctx context.Context, conn *connection, call cal
 	if definition, err = k.decode(body, name); err == nil {
 		return definition, nil
 	}
-	if got := k.name(&definition); got != "" && k.noun == indexKind.noun && strings.EqualFold(conn.aliased(ctx, name, call), got) {
-		return none, call.wrap(fmt.Errorf("%w: it is an alias of the index %q: use that name", ErrIndexNotFound, got))
+	if got := k.name(&definition); got != "" && k.noun == indexKind.noun {
+		if of, _ := conn.aliased(ctx, name, call); strings.EqualFold(of, got) { // err is an error either way
+			return none, call.wrap(fmt.Errorf("%w: it is an alias of the index %q: use that name", ErrIndexNotFound, got))
+		}
 	}
 	return none, call.wrap(malformed(err, resp))
 }

@@ -29,7 +29,7 @@ func (c *Client) connection() *connection { return c.conn }
 type DoOptions struct {
 	// Query are parameters of the URL, without the api-version.
 	Query url.Values
-	// Header are additional headers. The credentials are always those of the client.
+	// Header are additional headers, without credentials: those are always the client's.
 	Header http.Header
 	// APIVersion is the api-version of this call. Defaults to that of the client.
 	APIVersion string
@@ -55,6 +55,11 @@ func Do(ctx context.Context, client AnyClient, method, path string, body any, op
 	var invalid error
 	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "?#") {
 		invalid = fmt.Errorf("got the path %q, want one that begins with a slash and has no query", path)
+	}
+	for name := range opts.Header {
+		if strings.EqualFold(name, keyHeader) || strings.EqualFold(name, "Authorization") {
+			invalid = errors.Join(invalid, fmt.Errorf("got the header %q in DoOptions, want none: make a client with these credentials", name))
+		}
 	}
 	if opts.APIVersion != "" {
 		conn.apiVersion = apiversion.Of(opts.APIVersion)

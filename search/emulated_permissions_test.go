@@ -268,11 +268,44 @@ func TestAliasShowsTheDefinitionOfItsIndex(t *testing.T) {
 	})
 	_, err = wholeReads["Scan"](t.Context(), client)
 	require.ErrorIs(t, err, search.ErrPartialView)
+	name, err := client.KeyFieldName(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "id", name)
 	gone, err := indexes.Client("gone")
 	require.NoError(t, err)
 	_, err = wholeReads["Scan"](wholeindex.Require(t.Context()), gone)
 	require.ErrorIs(t, err, search.ErrIndexNotFound)
 	assert.False(t, errors.Is(err, search.ErrPartialView))
+}
+
+// An alias that cannot be read may be that of an index with permissions: it is not the answer "no such index".
+func TestAnAliasThatCannotBeReadIsNotAMissingIndex(t *testing.T) {
+	for _, status := range []int{http.StatusForbidden, http.StatusServiceUnavailable} {
+		srv := secured(t, 2)
+		opts := securedOptions(srv, nil)
+		opts.Retry.MaxRetries = -1
+		client, err := search.NewClientWithKey(srv.URL(), "now", azcore.NewKeyCredential(searchtest.AdminKey), opts)
+		require.NoError(t, err)
+		_, err = search.Do(t.Context(), client, http.MethodPut, search.PathOf("aliases", "now"), map[string]any{"name": "now", "indexes": []string{"everything"}}, nil)
+		require.NoError(t, err)
+		srv.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			switch {
+			case strings.HasSuffix(req.URL.Path, "/indexes('now')"):
+				return response(http.StatusNotFound, `{"error":{"code":"","message":"No index with the name 'now' was found."}}`), nil
+			case strings.HasSuffix(req.URL.Path, "/aliases('now')"):
+				return response(status, `{"error":{"code":"","message":"not now"}}`), nil
+			}
+			return next(req)
+		})
+		_, err = wholeReads["Scan"](wholeindex.Require(t.Context()), client)
+		require.Error(t, err)
+		assert.NotErrorIs(t, err, search.ErrIndexNotFound, status)
+		_, err = search.Check[models.Document](t.Context(), client, nil)
+		assert.NotErrorIs(t, err, search.ErrIndexNotFound, status)
+		_, err = client.KeyFieldName(t.Context())
+		require.Error(t, err)
+		assert.NotErrorIs(t, err, search.ErrIndexNotFound, status)
+	}
 }
 
 // TestPagesThatAreNotElevatedEndTheScan: one page of results shows restricted documents, the pages of a scan do not.
@@ -422,6 +455,8 @@ func TestAnOlderVersionDoesNotRemoveWhatItDoesNotShow(t *testing.T) {
 		require.NoError(t, err)
 		_, err = indexes.CreateOrUpdateIndex(t.Context(), read, nil)
 		require.ErrorContains(t, err, sentence+version)
+		_, err = indexes.CreateOrUpdateIndex(t.Context(), read, &search.CreateOrUpdateIndexOptions{IfNoneMatch: new(azcore.ETag(`"0x1"`))})
+		require.ErrorContains(t, err, sentence+version, "it replaces an index with any other ETag")
 		_, err = indexes.CreateOrUpdateIndex(t.Context(), models.SearchIndex{Name: "everything", Fields: read.Fields}, nil)
 		require.ErrorContains(t, err, sentence+version)
 	}

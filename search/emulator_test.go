@@ -133,6 +133,10 @@ func TestListEndsEarlyAndReportsErrors(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "b"}, got, "pages are followed if there are any")
 
+	got, err = names(replies(page("https://SVC.search.windows.net:443/indexes?page=2", `{"name":"a"}`), response(200, `{"value":[{"name":"b"}]}`)))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "b"}, got, "it is the same host")
+
 	w := replies(page(testEndpoint+"/indexes?page=2", `{"name":"stop"},{"name":"never"}`))
 	got, err = names(w)
 	require.NoError(t, err)

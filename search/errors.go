@@ -36,8 +36,8 @@ var (
 	ErrKnowledgeBaseNotFound = errors.New("search: knowledge base not found")
 	// ErrDocumentNotFound means that the index exists but the document does not.
 	ErrDocumentNotFound = errors.New("search: document not found")
-	// ErrPreconditionFailed means that an IfMatch or IfNoneMatch condition did
-	// not hold, so nothing was changed.
+	// ErrPreconditionFailed means that an IfMatch or IfNoneMatch condition did not hold. The request changed nothing; if
+	// it repeats one whose reply was lost, that one may have done what was asked.
 	ErrPreconditionFailed = errors.New("search: precondition failed")
 )
 
@@ -100,24 +100,27 @@ func (e *Error) Error() string {
 	return text
 }
 
+// mostDetails is how many of Error.Details the text has.
+const mostDetails = 3
+
 // text returns the service's message and, in parentheses, the operation, the status, the code and the request id.
 func (e *Error) text(attempted string) string {
 	var b strings.Builder
-	if message := shown(e.Message); message != "" {
-		b.WriteString(message)
+	if text := shown(e.Message); text != "" {
+		b.WriteString(text)
 	} else {
 		fmt.Fprintf(&b, "the service answered %d %s and did not say why", e.StatusCode, http.StatusText(e.StatusCode))
 	}
-	for i, d := range e.Details {
+	message := oneLine(e.Message)
+	for _, d := range e.Details[:min(len(e.Details), mostDetails)] {
 		text, _, _ := strings.Cut(oneLine(d.Message), " Parameters: ") // the service appends the name of one of its arguments
-		if i == 3 || text == "" || strings.Contains(oneLine(e.Message), text) {
-			continue
+		if text != "" && !strings.Contains(message, text) {
+			b.WriteString(" " + shown(text))
 		}
-		b.WriteString(" " + shown(text))
 	}
 	fmt.Fprintf(&b, " (%sHTTP %d", attempted, e.StatusCode)
 	if e.Code != "" {
-		b.WriteString(" " + e.Code)
+		b.WriteString(" " + shown(e.Code))
 	}
 	if e.RequestID != "" {
 		b.WriteString(", request id " + e.RequestID)

@@ -95,6 +95,8 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 			`the service answered 413 Request Entity Too Large and did not say why (IndexDocuments of index "hotels": HTTP 413` + id + `: send fewer documents in one request, or use a bufferedsender, which splits its batches`, nil},
 		"400 with line ends and byte order mark": {raw, 400, "\ufeff" + `{"error":{"code":"","message":"The request is invalid. Details: actions : 0: Document key cannot be missing or empty.\r\n"}}`,
 			`The request is invalid. Details: actions : 0: Document key cannot be missing or empty. (IndexDocuments of index "hotels": HTTP 400` + id, nil},
+		"400 with many details, and a code of two lines": {raw, 400, `{"error":{"code":"A\nB","message":"No.","details":[{"message":"one."},{"message":"No."},{"message":"three."},{"message":"four."},{"message":"five."}]}}`,
+			`No. one. three. (IndexDocuments of index "hotels": HTTP 400 A B` + id, nil},
 		"400 with a detail that repeats it": {raw, 400, `{"error":{"code":"","message":"The request is invalid. Details: actions : 0: No key.","details":[{"code":"MissingKeyField","message":"0: No key. Parameters: actions"}]}}`,
 			`The request is invalid. Details: actions : 0: No key. (IndexDocuments of index "hotels": HTTP 400` + id, nil},
 		"400 with details": {update, 400, `{"error":{"code":"OperationNotAllowed","message":"The request is invalid.","details":[{"code":"CannotChangeExistingField","message":"Existing field 'x' cannot be changed.","target":"x"},{"code":"Same","message":"The request is invalid."},7]}}`,

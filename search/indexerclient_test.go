@@ -87,6 +87,16 @@ func TestDurationsThatNoServiceCanReadAreNotSent(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestDoTakesNoCredentials(t *testing.T) {
+	for _, name := range []string{"api-key", "Api-Key", "authorization"} {
+		w := reply(200, `{}`)
+		_, err := search.Do(t.Context(), newIndexerClient(t, w), http.MethodGet, "/servicestats", nil, &search.DoOptions{Header: http.Header{name: {"S3CRET"}}})
+		require.ErrorContains(t, err, "make a client with these credentials")
+		assert.NotContains(t, err.Error(), "S3CRET")
+		assert.Empty(t, w.requests)
+	}
+}
+
 func TestListsFollowTheirPages(t *testing.T) {
 	w := replies(
 		response(200, `{"value":[{"name":"a1"}],"@odata.nextLink":"`+testEndpoint+`/indexers?api-version=2026-10-01&next=2"}`),
@@ -189,6 +199,20 @@ func TestWaitForIndexerIgnoresAReset(t *testing.T) {
 		done, err := newIndexerClient(t, s).WaitForIndexer(t.Context(), "i", nil)
 		require.NoError(t, err)
 		assert.Equal(t, indexers.ExecutionStatusSuccess, done.Status)
+	})
+}
+
+func TestWaitForIndexerWaitsForAnIndexerThatIsCreatedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newIndexer()
+		at := time.Now()
+		s.last = &indexers.Execution{Status: indexers.ExecutionStatusSuccess, StartTime: &at, EndTime: &at}
+		time.AfterFunc(time.Second, func() { s.last = nil }) // deleted, and created without a run
+		time.AfterFunc(time.Hour, func() { s.begin(time.Now()) })
+		time.Sleep(time.Millisecond)
+		_, err := newIndexerClient(t, s).WaitForIndexer(t.Context(), "i", nil)
+		require.NoError(t, err)
+		assert.Greater(t, time.Since(at), time.Hour)
 	})
 }
 

@@ -94,7 +94,7 @@ func (c *IndexerClient) WaitForIndexer(ctx context.Context, name string, opts *W
 			if started, err = c.start(ctx, name); err != nil {
 				return indexers.Execution{}, err
 			}
-		case !sameExecution(before, last) && last.Status != indexers.ExecutionStatusReset:
+		case last != nil && !sameExecution(before, last) && last.Status != indexers.ExecutionStatusReset:
 			return *last, failure(name, *last)
 		}
 		if err := pause.wait(ctx); err != nil {

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -21,8 +22,14 @@ func (c *Client) KeyFieldName(ctx context.Context) (_ string, err error) {
 	defer func() { end(err) }()
 	call := c.call(operation, readKeyField)
 	// A sender's first adding call waits for this request, so a wrong endpoint must be reported soon.
-	body, resp, err := c.conn.getURL(policy.WithRetryOptions(ctx, c.conn.forCheck), c.conn.url("/indexes"+quoted(c.indexName)), call)
-	if err != nil {
+	ctx = policy.WithRetryOptions(ctx, c.conn.forCheck)
+	var body []byte
+	var resp *http.Response
+	get := func(index string) (err error) {
+		body, resp, err = c.conn.getURL(ctx, c.conn.url("/indexes"+quoted(index)), call)
+		return err
+	}
+	if err := c.conn.orByAlias(ctx, c.indexName, call, get(c.indexName), get); err != nil {
 		return "", err
 	}
 	var definition struct {

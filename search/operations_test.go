@@ -132,28 +132,28 @@ var specified = map[string]func(context.Context, clients){
 	},
 
 	"PUT /indexes('{}')": func(ctx context.Context, c clients) {
-		_, _ = c.index.CreateOrUpdateIndex(ctx, models.SearchIndex{Name: "x1"}, &search.CreateOrUpdateIndexOptions{IfMatch: tag, IfNoneMatch: tag, AllowIndexDowntime: true})
+		_, _ = c.index.CreateOrUpdateIndex(ctx, models.SearchIndex{Name: "x1"}, &search.CreateOrUpdateIndexOptions{IfMatch: tag, IfNoneMatch: anyTag, AllowIndexDowntime: true})
 	},
 	"PUT /aliases('{}')": func(ctx context.Context, c clients) {
-		_, _ = c.index.CreateOrUpdateAlias(ctx, models.Alias{Name: "x1"}, &search.CreateOrUpdateAliasOptions{IfMatch: tag, IfNoneMatch: tag})
+		_, _ = c.index.CreateOrUpdateAlias(ctx, models.Alias{Name: "x1"}, &search.CreateOrUpdateAliasOptions{IfMatch: tag, IfNoneMatch: anyTag})
 	},
 	"PUT /synonymmaps('{}')": func(ctx context.Context, c clients) {
-		_, _ = c.index.CreateOrUpdateSynonymMap(ctx, models.SynonymMap{Name: "x"}, &search.CreateOrUpdateSynonymMapOptions{IfMatch: tag, IfNoneMatch: tag})
+		_, _ = c.index.CreateOrUpdateSynonymMap(ctx, models.SynonymMap{Name: "x"}, &search.CreateOrUpdateSynonymMapOptions{IfMatch: tag, IfNoneMatch: anyTag})
 	},
 	"PUT /datasources('{}')": func(ctx context.Context, c clients) {
-		_, _ = c.indexer.CreateOrUpdateDataSource(ctx, indexers.DataSource{Name: "x"}, &search.CreateOrUpdateDataSourceOptions{IfMatch: tag, IfNoneMatch: tag})
+		_, _ = c.indexer.CreateOrUpdateDataSource(ctx, indexers.DataSource{Name: "x"}, &search.CreateOrUpdateDataSourceOptions{IfMatch: tag, IfNoneMatch: anyTag})
 	},
 	"PUT /indexers('{}')": func(ctx context.Context, c clients) {
-		_, _ = c.indexer.CreateOrUpdateIndexer(ctx, indexers.Indexer{Name: "x"}, &search.CreateOrUpdateIndexerOptions{IfMatch: tag, IfNoneMatch: tag})
+		_, _ = c.indexer.CreateOrUpdateIndexer(ctx, indexers.Indexer{Name: "x"}, &search.CreateOrUpdateIndexerOptions{IfMatch: tag, IfNoneMatch: anyTag})
 	},
 	"PUT /skillsets('{}')": func(ctx context.Context, c clients) {
-		_, _ = c.indexer.CreateOrUpdateSkillset(ctx, skills.Skillset{Name: "x"}, &search.CreateOrUpdateSkillsetOptions{IfMatch: tag, IfNoneMatch: tag})
+		_, _ = c.indexer.CreateOrUpdateSkillset(ctx, skills.Skillset{Name: "x"}, &search.CreateOrUpdateSkillsetOptions{IfMatch: tag, IfNoneMatch: anyTag})
 	},
 	"PUT /knowledgebases('{}')": func(ctx context.Context, c clients) {
-		_, _ = c.index.CreateOrUpdateKnowledgeBase(ctx, knowledge.Base{Name: "x"}, &search.CreateOrUpdateKnowledgeBaseOptions{IfMatch: tag, IfNoneMatch: tag})
+		_, _ = c.index.CreateOrUpdateKnowledgeBase(ctx, knowledge.Base{Name: "x"}, &search.CreateOrUpdateKnowledgeBaseOptions{IfMatch: tag, IfNoneMatch: anyTag})
 	},
 	"PUT /knowledgesources('{}')": func(ctx context.Context, c clients) {
-		_, _ = c.index.CreateOrUpdateKnowledgeSource(ctx, knowledge.Source{Name: "x"}, &search.CreateOrUpdateKnowledgeSourceOptions{IfMatch: tag, IfNoneMatch: tag})
+		_, _ = c.index.CreateOrUpdateKnowledgeSource(ctx, knowledge.Source{Name: "x"}, &search.CreateOrUpdateKnowledgeSourceOptions{IfMatch: tag, IfNoneMatch: anyTag})
 	},
 	"PUT /knowledgesources('{}')/files('{}')": func(ctx context.Context, c clients) {
 		_, _ = c.index.UpdateKnowledgeSourceFile(ctx, "x", "f", knowledge.FileMetadata{}, strings.NewReader("text"), nil)
@@ -224,8 +224,9 @@ func uploadFile(ctx context.Context, c clients) {
 }
 
 var (
-	paged = &search.ListIndexesOptions{Prefix: "p", PageSize: 2}
-	tag   = new(azcore.ETag(`"1"`))
+	paged  = &search.ListIndexesOptions{Prefix: "p", PageSize: 2}
+	tag    = new(azcore.ETag(`"1"`))
+	anyTag = new(azcore.ETagAny)
 )
 
 // unsent has the operations and parameters of stable versions that no function sends, with the reason.

@@ -49,6 +49,9 @@ func (c *Client) postBatch(ctx context.Context, body io.ReadSeekCloser, call cal
 		return models.IndexDocumentsResult{}, call.wrap(err)
 	}
 	runtime.SkipBodyDownload(req) // decodeReply reads the body into pooled memory
+	if keep {
+		req.SetOperationValue(wholeReply{}) // the pipeline may retry the batch, so it reads the reply
+	}
 	resp, err := c.conn.send(req, call, http.StatusOK, http.StatusMultiStatus)
 	if err != nil {
 		return models.IndexDocumentsResult{}, err

@@ -130,6 +130,18 @@ func TestReplyCutOffByTheConnectionIsMalformed(t *testing.T) {
 	assert.ErrorContains(t, err, "breaks off after 24 bytes")
 }
 
+func TestABatchWhoseReplyBreaksOffIsSentAgain(t *testing.T) {
+	w := replies(broken(`{"value":[{"key":"1","st`), response(200, `{"value":[{"key":"1","status":true,"errorMessage":null,"statusCode":200}]}`))
+	opts := options(w)
+	opts.Retry.MaxRetries, opts.Retry.RetryDelay = 1, 1
+	client, err := search.NewClientWithKey(testEndpoint, "hotels", azcore.NewKeyCredential(testKey), opts)
+	require.NoError(t, err)
+	result, err := search.UploadDocuments(t.Context(), client, []hotel{{ID: "1"}}, nil)
+	require.NoError(t, err)
+	assert.Len(t, result.Results, 1)
+	assert.Len(t, w.requests, 2)
+}
+
 // An endless reply does not exhaust memory.
 func TestReplyWithoutEndIsCutOff(t *testing.T) {
 	endless := &http.Response{StatusCode: 200, Body: io.NopCloser(zeros{}), ContentLength: -1}

@@ -98,23 +98,42 @@ func answered(err error, statuses ...int) bool {
 // definition reads the definition of an index. name may be that of an alias.
 func (c *connection) definition(ctx context.Context, name string, call call) (*models.SearchIndex, error) {
 	index, err := indexKind.read(ctx, c, call, name)
-	if errors.Is(err, ErrIndexNotFound) {
-		if of := c.aliased(ctx, name, call); of != "" {
-			index, err = indexKind.read(ctx, c, call, of)
-		}
-	}
+	err = c.orByAlias(ctx, name, call, err, func(of string) (err error) {
+		index, err = indexKind.read(ctx, c, call, of)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	return &index, nil
 }
 
-// aliased returns the name of the index of an alias, "" if there is no such alias.
-func (c *connection) aliased(ctx context.Context, name string, call call) string {
-	if alias, _ := read[models.Alias](ctx, c, "/aliases"+quoted(name), call); alias != nil && len(alias.Indexes) == 1 {
-		return alias.Indexes[0]
+// orByAlias returns err, the result of reading the definition of an index. If there is no such index but an alias of the
+// name, it returns the result of get for the index of the alias.
+func (c *connection) orByAlias(ctx context.Context, name string, call call, err error, get func(index string) error) error {
+	if !errors.Is(err, ErrIndexNotFound) {
+		return err
 	}
-	return ""
+	of, unread := c.aliased(ctx, name, call)
+	switch {
+	case unread != nil: // there may be an alias, so err is not the answer
+		return unread
+	case of == "":
+		return err
+	}
+	return get(of)
+}
+
+// aliased returns the name of the index of an alias, "" if there is no such alias.
+func (c *connection) aliased(ctx context.Context, name string, call call) (string, error) {
+	alias, err := read[models.Alias](ctx, c, "/aliases"+quoted(name), call)
+	switch {
+	case err == nil && len(alias.Indexes) == 1:
+		return alias.Indexes[0], nil
+	case err == nil, answered(err, http.StatusBadRequest, http.StatusNotFound): // 400: an api-version without aliases
+		return "", nil
+	}
+	return "", err
 }
 
 // read reads a definition, or statistics, with the required members.

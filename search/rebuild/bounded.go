@@ -3,6 +3,9 @@ package rebuild
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
@@ -20,7 +23,17 @@ type bounded struct {
 	calls *sqlkit.Calls
 }
 
-func returning(store Store) Store { return bounded{store, new(sqlkit.Calls)} }
+// callsOf has the *sqlkit.Calls of each Store, for all taps, runs and readers of the process: it has few stores.
+var callsOf sync.Map
+
+func returning(store Store) Store {
+	calls := new(sqlkit.Calls)
+	if reflect.ValueOf(store).Comparable() {
+		shared, _ := callsOf.LoadOrStore(store, calls)
+		calls = shared.(*sqlkit.Calls)
+	}
+	return bounded{store, calls}
+}
 
 func call[T any](ctx context.Context, b bounded, f func(ctx context.Context) (T, error)) (T, error) {
 	limited, cancel := context.WithTimeout(ctx, tryLimit)
@@ -41,6 +54,7 @@ func (b bounded) Swap(ctx context.Context, next Record) (Record, error) {
 }
 
 func (b bounded) Mark(ctx context.Context, epoch int64, keys []string) (int64, error) {
+	keys = slices.Clone(keys) // those of the caller end with this call, which may be abandoned
 	return call(ctx, b, func(ctx context.Context) (int64, error) { return b.store.Mark(ctx, epoch, keys) })
 }
 

@@ -254,19 +254,19 @@ const silence = 10 * time.Second
 func (p *pouring) watchSilence(turns *atomic.Int64) (stop func()) {
 	done := make(chan struct{})
 	go func() {
-		began, wait, seen := time.Now(), silence, turns.Load()
+		began, next, seen := time.Now(), silence, turns.Load()
 		for {
 			select {
 			case <-done:
 				return
-			case <-time.After(wait):
+			case <-time.After(silence):
 			}
 			if now := turns.Load(); now != seen || now%2 != 0 {
-				began, wait, seen = time.Now(), silence, now
-				continue
+				began, next, seen = time.Now(), silence, now
+			} else if quiet := time.Since(began); quiet >= next {
+				p.opts.Logger.Warn("rebuild: Fill.All returns no document", "new", p.next.Name, "for", quiet.Round(time.Second))
+				next = 2*next + silence // 10 s, 30 s, 70 s, ...
 			}
-			p.opts.Logger.Warn("rebuild: Fill.All returns no document", "new", p.next.Name, "for", time.Since(began).Round(time.Second))
-			wait *= 2
 		}
 	}()
 	return func() { close(done) }

@@ -104,10 +104,17 @@ func throughAlias[T any](ctx context.Context, s *Service, name string, get func(
 		return none, err
 	}
 	got, err := get(name)
-	if of := s.aliased(ctx, name, err); of != "" {
-		return get(of)
+	if !errors.Is(err, search.ErrIndexNotFound) {
+		return got, err
 	}
-	return got, err
+	of, unread := s.aliased(ctx, name)
+	switch {
+	case unread != nil: // there may be an alias, so err is not the answer
+		return got, unread
+	case of == "":
+		return got, err
+	}
+	return get(of)
 }
 
 // valid returns a nameError if no index can have the name.
@@ -121,20 +128,21 @@ func (s *Service) valid(name string) error {
 // nameError is the error of a name with which no request is sent, so it is a mistake of usage.
 type nameError struct{ error }
 
-// aliased returns the name of the index of an alias, if err says that no index has the name of the alias.
-func (s *Service) aliased(ctx context.Context, name string, err error) string {
-	if !errors.Is(err, search.ErrIndexNotFound) {
-		return ""
-	}
+// aliased returns the name of the index of an alias, "" if there is no such alias.
+func (s *Service) aliased(ctx context.Context, name string) (string, error) {
 	alias, err := s.GetAlias(ctx, name, nil)
+	if refused := (*search.Error)(nil); errors.Is(err, search.ErrAliasNotFound) ||
+		errors.As(err, &refused) && refused.StatusCode == http.StatusBadRequest { // an api-version without aliases
+		return "", nil
+	}
 	if err != nil || len(alias.Indexes) != 1 {
-		return ""
+		return "", err
 	}
 	if s.noted != name {
 		s.noted = name
 		fmt.Fprintf(s.stderr, "azsearch: %s is an alias of the index %s, which is used\n", name, alias.Indexes[0])
 	}
-	return alias.Indexes[0]
+	return alias.Indexes[0], nil
 }
 
 // usualQueries is the maximum number of concurrent queries of a command without the flag -in-flight.
