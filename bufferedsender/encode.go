@@ -48,8 +48,11 @@ type payload struct {
 	own     *own
 	from    reserved // the action's lease; zero without a queue
 	version int64    // see Folding.Version; 0: none
-	newest  int64    // of an outdated action: the newer version of its key
+	newest  int64    // of an outdated action: the newer version of its key; equal to an inherited version
 }
+
+// inherits reports whether the version is that of an earlier action of the key.
+func (v *payload) inherits() bool { return v.version != 0 && v.version == v.newest }
 
 // own holds the values of an action that are not kept with its document.
 type own struct {

@@ -123,10 +123,11 @@ func (f *feed) reported(s *settlement, err error) {
 	end := fateOf(s)
 	f.mu.Lock()
 	h.sent = h.sent || s.Item.Attempt > 0
+	more := h.left > 1
 	f.mu.Unlock()
 	unknown := s.Cut || s.Unknown && !s.Item.Unknown
 	defer f.ended(v, end, unknown, reason) // also if a callback ends the goroutine
-	if end == relay.Refused && h.left > 1 {
+	if end == relay.Refused && more {
 		// Later records of the key stay in the queue, parked behind this one, and are not sent.
 		h.lasts.GiveBack()
 		f.s.publisher.Sweep(f.s.gone)

@@ -21,34 +21,44 @@ func (o *settings) folder() func(older, newer *item, sent bool) (publisher.Foldi
 		return nil
 	}
 	return func(older, newer *item, sent bool) (publisher.Folding, item) {
-		if h := older.Value.from.holding; o.Folding == nil && (h == nil || h != newer.Value.from.holding || h.lease.Expired == 0) {
+		v := &newer.Value
+		if older == nil { // the one whose version it has was not applied
+			if v.inherits() {
+				v.version, v.newest = 0, 0
+			}
+			return publisher.Apart, item{}
+		}
+		if h := older.Value.from.holding; o.Folding == nil && (h == nil || h != v.from.holding || h.lease.Expired == 0) {
 			return publisher.Apart, item{}
 		}
 		newest := older.Value.version
 		if older.Outdated {
 			newest = older.Value.newest
 		}
-		if newer.Value.version != 0 && newest != 0 && newer.Value.version < newest {
-			newer.Value.newest = newest
+		switch {
+		case v.version == 0 || v.inherits():
+			// A delete has no version of its own. It takes the newest one, so that outdated actions do not restore the document.
+			v.version, v.newest = newest, newest
+		case newest != 0 && v.version < newest:
+			v.newest = newest
 			return publisher.Outdated, item{}
 		}
-		if newer.Value.version == 0 {
-			// A delete has no version of its own. It takes the older one, so that outdated actions do not restore the document.
-			newer.Value.version = older.Value.version
-		}
-		replaces := newer.Value.typ == models.ActionTypeUpload || newer.Value.typ == models.ActionTypeDelete
+		replaces := v.typ == models.ActionTypeUpload || v.typ == models.ActionTypeDelete
 		if sent || !replaces && len(older.Body) > largestFold {
 			return publisher.Apart, item{}
 		}
-		typ, body, ok := fold.Actions(older.Value.typ, narrow(older.Body), newer.Value.typ, narrow(newer.Body))
-		if !ok || !foldWaiters(older.Value.waiter, newer.Value.waiter) {
+		typ, body, ok := fold.Actions(older.Value.typ, narrow(older.Body), v.typ, narrow(newer.Body))
+		if !ok || !foldWaiters(older.Value.waiter, v.waiter) {
 			return publisher.Apart, item{}
 		}
 		if typ == models.ActionTypeMerge && o.OnMergeMissing == MergeMissingUpload {
 			body = widen(body, 0)
 		}
 		folded := *older
-		folded.Body, folded.Value.typ, folded.Value.version = body, typ, newer.Value.version
+		folded.Body, folded.Value.typ, folded.Value.version = body, typ, v.version
+		if folded.Value.newest = 0; older.Value.inherits() && v.inherits() {
+			folded.Value.newest = v.version
+		}
 		folded.Value.waiter = nil // it stands for several actions, so one caller must not withdraw it
 		return publisher.Folded, folded
 	}

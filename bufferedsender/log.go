@@ -220,7 +220,7 @@ func (o *observer) logFailure(s *settlement, err error) {
 			attrs = append(attrs, slog.String("error", reason))
 		}
 	}
-	if o.requestID != "" && s.Outcome == publisher.Failed && !s.Purged {
+	if o.requestID != "" && s.Outcome == publisher.Failed && !s.Purged && s.Result.Value.StatusCode != 0 {
 		attrs = append(attrs, slog.String("request_id", o.requestID))
 	}
 	switch {

@@ -171,7 +171,7 @@ func (o *IndexSeqOptions) leaveOut(err error) error {
 // settled and their callbacks have run (with an events.Async see Async.Flush). nil means that they are in the index,
 // except failures that an earlier Flush reported. Otherwise the error is a *FlushError or, if ctx ends, its cause with
 // ErrCircuitOpen or ErrPaused: an outage is waited for as long as ctx allows, so give it a deadline. After Close it
-// returns Close's result, or ErrClosed if a queue keeps something.
+// returns Close's result, or ErrClosed if a queue keeps something, or with Keys.
 func (s *sender) Flush(ctx context.Context, opts *FlushOptions) error {
 	ctx = orBackground(ctx)
 	began := time.Now()

@@ -359,13 +359,23 @@ func (b *bound) add(v *payload) {
 		}
 		left = h.terms.Until(&h.lasts, b.now)
 	case v.own != nil && v.own.until != nil:
-		left = v.own.until()
+		left = remaining(v.own.until)
 	default:
 		return
 	}
 	if !b.limited || left < b.left {
 		b.left, b.limited = left, true
 	}
+}
+
+// remaining calls the function of a program. If it panics, no time is left.
+func remaining(until func() time.Duration) (left time.Duration) {
+	defer func() {
+		if recover() != nil {
+			left = 0
+		}
+	}()
+	return until()
 }
 
 // watch cancels a request when the leases of its keys are about to end without having been extended. Leases are shorter

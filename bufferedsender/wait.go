@@ -138,7 +138,11 @@ func back(it *item, unknown bool, err error) bool {
 	if err != nil {
 		w.lastErr.Store(&err)
 	}
-	again := w.state.CompareAndSwap(waiterTravelling, to) || w.state.Load() == waiterFolded
+	again := w.state.CompareAndSwap(waiterTravelling, to)
+	switch w.state.Load() {
+	case waiterFolded, waiterQueued, waiterMaybe: // part of another, or only told the cause while it waits
+		again = true
+	}
 	select {
 	case w.call.back <- struct{}{}:
 	default:
@@ -149,10 +153,10 @@ func back(it *item, unknown bool, err error) bool {
 // WaitError means that not all actions of a call were completed.
 type WaitError struct {
 	// Failed counts failed actions. If the call ended early, Withdrawn counts actions that were taken back and not applied;
-	// Unknown counts those that may have been applied, or that are in a queue without an answer. Only those in the queue
-	// may still be sent.
+	// Unknown counts those that may have been applied, or that are in a queue without an answer. Only those in the queue,
+	// and those folded with actions of other calls, may still be sent.
 	Failed, Withdrawn, Unknown int
-	// Errors has one error for each, in the order of the call. Those of Withdrawn and Unknown wrap ErrWithdrawn.
+	// Errors has one error for each accepted one, in the order of the call. Those of Withdrawn and Unknown wrap ErrWithdrawn.
 	Errors []*ActionError
 	// Err is the reason why the call ended early (ctx, ErrClosed, ErrCircuitOpen, ErrPaused) or did not accept all
 	// (*AddError).

@@ -333,7 +333,7 @@ func (a *admission[V]) closeStuck(closed chan struct{}) {
 		}
 		s.Unsent += uint64(s.Items)
 		a.free(s.Items, s.Bytes)
-		s.InFlight, s.Carried = 0, 0
+		s.InFlight, s.Carried, s.Apart = 0, 0, 0
 		a.condition = Condition{State: Closed, Since: time.Now()}
 	}
 }

@@ -398,7 +398,7 @@ type Config[V, R any] struct {
 	Overload Policy
 	// Fold decides about newer. If it returns Folded, it also returns the item to send instead of older, whose body must
 	// not be longer than both together. sent is true if older is or was in a request; then the answer must not be Folded.
-	// Fold may be nil.
+	// Fold may be nil. older is nil if what was before newer has failed.
 	//
 	// Outdated means that newer has an older version and is dropped if older completes. Otherwise it is sent anyway.
 	//

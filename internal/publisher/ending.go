@@ -44,10 +44,11 @@ func (l *loop[V, R]) abort() {
 	}
 	l.refreshGate()
 	held := l.held()
-	if l.shutdown.result.Held = held; held == nil {
-		if _, _, why := l.pending.heldApart(); why != nil {
-			l.shutdown.result.Held = &IndexError{Err: why}
-		}
+	if l.shutdown.result.Held == nil { // a hook that ends the goroutine has this run again
+		l.shutdown.result.Held = held
+	}
+	if _, _, why := l.pending.heldApart(); why != nil && l.shutdown.result.Held == nil {
+		l.shutdown.result.Held = &IndexError{Err: why}
 	}
 	l.pending.releaseAll()
 	all := l.pending.all()
@@ -82,8 +83,12 @@ func (l *loop[V, R]) giveUpItems(refs []ref, held error) {
 	for _, r := range refs {
 		n := l.pending.at(r)
 		held := held
-		if g := n.held; g != nil && g.guilty() && held == nil {
-			held = &IndexError{Err: g.err}
+		if g := n.held; g != nil {
+			if g.guilty() && held == nil {
+				held = &IndexError{Err: g.err}
+			}
+			g.remove(r, l.pending.sizeOf(r))
+			n.held = nil
 		}
 		l.settle(Settlement[V, R]{
 			Item: &n.item, Outcome: l.unlessReturned(&n.item, Unsent), Unknown: n.unknown, Held: held, Waited: now - n.accepted,
@@ -122,7 +127,7 @@ func (l *loop[V, R]) finish() {
 		l.p.workers.Wait()
 	}
 	l.shutdown.result.Failed = l.flushes.unreported.count - l.flushes.unreported.unsent
-	l.shutdown.result.Kept += l.flushes.unreported.kept - l.flushes.unreported.keptUnsent
+	l.shutdown.result.Kept = l.flushes.unreported.kept - l.flushes.unreported.keptUnsent
 	if l.shutdown.result.Errors == nil {
 		l.shutdown.result.Errors = l.flushes.unreported.errors
 	}

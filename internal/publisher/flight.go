@@ -158,6 +158,7 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 		l.refusals.probedFresh = limits.fresh
 	} else if l.trial > 0 {
 		limits.actions, limits.probe = min(limits.actions, l.trial), l.trial == 1
+		limits.partActions = min(limits.partActions, l.trial)
 	}
 	f.refs, f.cut = l.pending.take(f.refs[:0], limits)
 	f.refs = l.leaving(f, now)

@@ -64,20 +64,19 @@ func (l *loop[V, R]) fits(size int) bool {
 	return l.p.config.Envelope+size <= l.pace.size.current
 }
 
-// reconsider decides again about items of a key that were outdated by one that was not applied: each may still be older
-// than another of them.
+// reconsider decides again about the items of a key, from r on, because the one before them was not applied: those that
+// it outdated may still be older than another of them.
 func (l *loop[V, R]) reconsider(r ref) {
-	newest := none
-	for ; r != none && l.pending.at(r).outdated; r = l.pending.at(r).next {
+	if l.p.config.Fold == nil {
+		return
+	}
+	var newest *Item[V]
+	for ; r != none && l.pending.places.of[r] == nil; r = l.pending.at(r).next {
 		n := l.pending.at(r)
-		n.outdated, n.item.Outdated = false, false
-		if newest != none {
-			folding, _ := l.p.config.Fold(&l.pending.at(newest).item, &n.item, true)
-			n.outdated = folding == Outdated
-			n.item.Outdated = n.outdated
-		}
-		if !n.outdated {
-			newest = r
+		folding, _ := l.p.config.Fold(newest, &n.item, true)
+		n.outdated = folding == Outdated
+		if n.item.Outdated = n.outdated; !n.outdated {
+			newest = &n.item
 		}
 	}
 }

@@ -23,7 +23,16 @@ type early struct {
 // requests. ok is false without a permit; callers refused because of another early request are notified when that ends.
 func (b *Breaker) AllowEarly() (permit *Permit, ok bool) {
 	b.mu.Lock()
-	defer b.unlock()
+	notified := false
+	defer func() {
+		if !notified && permit != nil { // a subscriber panicked or ended the goroutine: the caller gets no permit
+			permit.Done(Result{Outcome: Neutral})
+		}
+	}()
+	defer func() {
+		b.unlock()
+		notified = true
+	}()
 	now := time.Now()
 	b.wake(now)
 	switch {
@@ -58,8 +67,11 @@ func (b *Breaker) endEarly(p *Permit, r Result, now time.Time) {
 		return
 	default:
 		pause := min(firstPause<<min(b.early.failed, 10), lastPause)
+		if r.Outcome == Failure || r.Outcome == Trip {
+			pause = max(pause, min(r.RetryAfter, MaxRetryAfter))
+		}
 		b.early.failed++
-		b.early.at = later(b.early.at, now.Add(max(pause, min(r.RetryAfter, MaxRetryAfter))))
+		b.early.at = later(b.early.at, now.Add(pause))
 	}
 	if b.early.refused {
 		b.early.refused = false

@@ -35,6 +35,29 @@ func TestAProbeThatNobodyGotIsGivenBack(t *testing.T) {
 	})
 }
 
+func TestAnEarlyPermitThatNobodyGotIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, err := New(&Options{Failures: 1})
+		require.NoError(t, err)
+		permit, err := b.Allow()
+		require.NoError(t, err)
+		permit.Done(Result{Outcome: Failure})
+		stop := b.Subscribe(func(Change) { panic("hostile") })
+		b.mu.Lock()
+		b.notify(Change{From: Open, To: Open})
+		b.mu.Unlock()
+		assert.PanicsWithValue(t, "hostile", func() { _, _ = b.AllowEarly() })
+		stop()
+		time.Sleep(time.Second)
+		early, ok := b.AllowEarly()
+		require.True(t, ok, "the pause after one that did not succeed is over")
+		early.Done(Result{Outcome: Neutral, RetryAfter: time.Hour})
+		time.Sleep(time.Second)
+		_, ok = b.AllowEarly()
+		require.True(t, ok, "a neutral result says nothing of the service")
+	})
+}
+
 func TestAProbeThatNeverComesBackEndsByATimeOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, err := New(&Options{Failures: 1})

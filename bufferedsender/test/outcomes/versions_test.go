@@ -169,6 +169,14 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 			waiting: []step{up(5, "new"), gone("delete"), up(6, "newer")},
 			marks:   []string{"new completed folded", "delete completed folded", "newer completed folded"}, rooms: 6, writes: 1,
 		},
+		"a delete behind an outdated one has the newest version": {
+			waiting: []step{up(5, "new"), up(3, "old"), gone("delete"), up(4, "late")},
+			marks:   []string{"new completed", "old completed folded superseded", "delete completed", "late completed folded superseded"}, rooms: -1, writes: 2,
+		},
+		"a delete behind an outdated one of which another is under way": {
+			flight: []step{up(5, "new")}, waiting: []step{up(3, "old"), gone("delete"), up(4, "late"), up(6, "newer")},
+			marks: []string{"new completed", "old completed folded superseded", "delete completed", "late completed folded superseded", "newer completed"}, rooms: 6, writes: 3,
+		},
 		"after a delete alone any version is sent": {
 			waiting: []step{gone("delete"), up(3, "new")},
 			marks:   []string{"delete completed folded", "new completed folded"}, rooms: 3, writes: 1,
@@ -269,6 +277,28 @@ func TestAnOlderVersionIsSentIfTheNewerOneIsRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A patch has the version of what was before it, which may not be applied.
+func TestAnInheritedVersionEndsWithTheActionItComesFrom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o outcomes
+		r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}})
+		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
+		fault := sendertest.RefuseKeys("a")
+		fault.Documents[0].Nth = 1
+		r.Faults(fault)
+		r.Add(models.UploadAction(sendertest.Hotel{ID: "a", Rooms: 5}).WithTag("newest").WithCallback(o.note))
+		flushed := sendertest.Later(r.Flush)
+		time.Sleep(time.Second)
+		r.Add(models.MergeOrUploadAction(sendertest.Hotel{ID: "a", Name: "patched"}).WithTag("patch").WithCallback(o.note),
+			models.UploadAction(sendertest.Hotel{ID: "a", Rooms: 4}).WithTag("older").WithCallback(o.note))
+		require.Error(t, <-flushed)
+		require.NoError(t, r.Sender.Flush(sendertest.Within(t, time.Hour), nil))
+		require.Error(t, o.one(t, "newest").Err)
+		assert.Equal(t, models.ReasonNone, o.one(t, "older").Reason)
+		assert.Equal(t, 4, roomsOf(r, "a"))
+	})
 }
 
 // An ignored merge of a missing document supersedes nothing.
