@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/harmless"
 	"github.com/go-azsearch/azsearch/internal/publisher"
@@ -184,8 +182,8 @@ func refused(items []item, err error, holds bool) reply {
 		Refused:    retry.Throttles(said.status),
 		Results:    make([]result, len(items)),
 	}
-	final := (*backoff.PermanentError)(nil) // the program's Indexer wants no other attempt
-	r.Whole = !r.Split && (decision.Verdict != retry.Fail || decision.Permanent || !errors.As(err, &final))
+	final := said.status == 0 && decision.Verdict == retry.Fail && !decision.Permanent // backoff.Permanent of the program's Indexer
+	r.Whole = !r.Split && !final
 	if errors.Is(err, models.ErrMalformedReply) && decision.Verdict != retry.Fail {
 		// The service may have succeeded. Back off, so that the cause of malformed replies has time to disappear.
 		decision = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true}

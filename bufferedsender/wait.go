@@ -140,7 +140,7 @@ func back(it *item, unknown bool, err error) bool {
 	}
 	again := w.state.CompareAndSwap(waiterTravelling, to)
 	switch w.state.Load() {
-	case waiterFolded, waiterQueued, waiterMaybe: // part of another, or only told the cause while it waits
+	case waiterFolded, waiterQueued, waiterMaybe: // part of another, or it only got the cause while it waits
 		again = true
 	}
 	select {
@@ -156,7 +156,8 @@ type WaitError struct {
 	// Unknown counts those that may have been applied, or that are in a queue without an answer. Only those in the queue,
 	// and those folded with actions of other calls, may still be sent.
 	Failed, Withdrawn, Unknown int
-	// Errors has one error for each accepted one, in the order of the call. Those of Withdrawn and Unknown wrap ErrWithdrawn.
+	// Errors has one error for each accepted one, in the order of the call. Those of Withdrawn and Unknown wrap
+	// ErrWithdrawn.
 	Errors []*ActionError
 	// Err is the reason why the call ended early (ctx, ErrClosed, ErrCircuitOpen, ErrPaused) or did not accept all
 	// (*AddError).

@@ -108,8 +108,8 @@ func (c *connection) definition(ctx context.Context, name string, call call) (*m
 	return &index, nil
 }
 
-// orByAlias returns err, the result of reading the definition of an index. If there is no such index but an alias of the
-// name, it returns the result of get for the index of the alias.
+// orByAlias returns err, the result of reading the definition of an index. If there is no such index but an alias of
+// that name, it returns the result of get for the index of the alias.
 func (c *connection) orByAlias(ctx context.Context, name string, call call, err error, get func(index string) error) error {
 	if !errors.Is(err, ErrIndexNotFound) {
 		return err

@@ -102,7 +102,7 @@ func watchAge(provider metric.MeterProvider, name string) (ended func(), stop fu
 	if err != nil {
 		return nil, nil, err
 	}
-	return ended, func() { _ = registered.Unregister() }, nil // fails for nobody who has registered
+	return ended, func() { _ = registered.Unregister() }, nil // it never fails for a registration
 }
 
 // found counts keys in which the tree differs from the source, by whether the index differs too.

@@ -287,7 +287,7 @@ var TestsMay = []string{
 	"go.opentelemetry.io/otel/...",
 	azcore, azid, // credentials for examples
 	pgx, modernc, // drivers for tests of the outbox
-	uuid,
+	uuid, backoff,
 	"go.yaml.in/yaml/v3", // the recorded exchanges; testify depends on it, too
 }
 

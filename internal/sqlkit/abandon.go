@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Bounded returns the result of f, a call of a driver. If f has not returned within `after` from the end of ctx, as with
-// lib/pq on a dead connection, Bounded returns the channel on which the result may still come. The call has been
+// Bounded returns the result of f, a call of a driver. If f has not returned within `after` from the end of ctx, as
+// with lib/pq on a dead connection, Bounded returns the channel on which the result may still come. The call has been
 // abandoned: its goroutine stays, and what it may still change must be guarded, for example by a version.
 func Bounded[T any](ctx context.Context, after time.Duration, f func() T) (result T, abandoned <-chan T) {
 	returned := make(chan T, 1)
@@ -32,8 +32,8 @@ func Bounded[T any](ctx context.Context, after time.Duration, f func() T) (resul
 	}
 }
 
-// No call begins while mostAbandoned of a Calls have not returned, except one in every retryAbandoned: a connection
-// that it makes anew may work. Calls that have begun by then may add to them.
+// No call begins while mostAbandoned of a Calls have not returned, except one in every retryAbandoned, because a new
+// connection may work. Calls that have begun by then may add to them.
 const (
 	mostAbandoned  = 8
 	retryAbandoned = 20 * time.Second
@@ -62,7 +62,7 @@ func Call[T any](ctx context.Context, c *Calls, after time.Duration, f func() (T
 	got, abandoned := Bounded(ctx, after, func() (r *returned) {
 		r = new(returned)
 		defer func() {
-			if v := recover(); v != nil { // nobody can recover on this goroutine
+			if v := recover(); v != nil { // no caller can recover on this goroutine
 				r.panicked = fmt.Sprintf("%v\n\n%s", v, debug.Stack())
 			}
 		}()

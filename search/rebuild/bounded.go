@@ -11,13 +11,13 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// abandonAfter is how long a call of the store may go on after the end of its context. Then it is abandoned. Its Swap may
-// still take effect, as one whose answer was lost: the next Swap finds another version and reads the record. Its Mark
-// may add a mark that nobody needs.
+// abandonAfter is how long a call of the store may run after the end of its context. Then it is abandoned. A Swap may
+// still take effect, as one whose answer was lost: the next Swap finds another version and reads the record. A Mark
+// may add a mark that is not needed.
 const abandonAfter = closedRequest
 
-// bounded is a store whose calls end after tryLimit, and return although a driver ignores their contexts. A runner or a tap that waited for
-// such a call would keep writers waiting without a word, or would not end with its own context.
+// bounded is a store whose calls end after tryLimit, and return although a driver ignores their contexts. A runner or a
+// tap that waited for such a call would keep writers waiting silently, or would not end with its own context.
 type bounded struct {
 	store Store
 	calls *sqlkit.Calls
@@ -29,7 +29,7 @@ var callsOf sync.Map
 func returning(store Store) Store {
 	calls := new(sqlkit.Calls)
 	if reflect.ValueOf(store).Comparable() {
-		shared, _ := callsOf.LoadOrStore(store, calls)
+		shared, _ := callsOf.LoadOrStore(store, calls) // either way it is the one to use
 		calls = shared.(*sqlkit.Calls)
 	}
 	return bounded{store, calls}
