@@ -87,6 +87,11 @@ func BeginRestore(ctx context.Context, o RestoreOptions) (*Restore, error) {
 		}
 	}
 	job := restoreJob{Endpoint: r.Service.Endpoint(), Backup: fingerprint(mustJSON(r.manifest)), JQ: r.JQ.String(), As: r.As}
+	if len(r.Patterns) > 0 {
+		for _, d := range r.set.Of(definitions.Indexes) {
+			job.Indexes = append(job.Indexes, d.Name)
+		}
+	}
 	if err := r.rename(); err != nil {
 		return nil, err
 	}
@@ -107,12 +112,14 @@ func BeginRestore(ctx context.Context, o RestoreOptions) (*Restore, error) {
 
 const restoreName = "restore.jsonl"
 
-// restoreJob identifies a restore, so that another one does not continue from its file.
+// restoreJob identifies a restore, so that another one does not continue from its file: check lets a restore that
+// continues add documents to indexes that have some.
 type restoreJob struct {
-	Endpoint string `json:"endpoint"`
-	Backup   string `json:"backup"`
-	JQ       string `json:"jq,omitempty"`
-	As       string `json:"as,omitempty"`
+	Endpoint string   `json:"endpoint"`
+	Backup   string   `json:"backup"`
+	JQ       string   `json:"jq,omitempty"`
+	As       string   `json:"as,omitempty"`
+	Indexes  []string `json:"indexes,omitempty"` // that Patterns select; none: everything
 }
 
 // rename gives the only index its new name, and leaves out its aliases, which may lead to the index of the old name.

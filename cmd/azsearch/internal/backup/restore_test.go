@@ -181,6 +181,37 @@ func TestRestoreWritesOverNothingUnlessTold(t *testing.T) {
 	assert.Contains(t, string(s.Documents("hotels")["0003"]), "Hotel 3")
 }
 
+// A file of a restore that ended early is not the permission to write over an index that it did not select.
+func TestRestoreOfOtherIndexesIsNoContinuation(t *testing.T) {
+	s, to := newService(t), &said{}
+	s.fill("hotels", keyed, 95)
+	s.fill("rooms", keyed, 5)
+	dir := t.TempDir()
+	m := run(t, s.options(dir, to))
+	require.NoError(t, s.DeleteIndex(t.Context(), "hotels", nil))
+	s.upload("rooms", 3, 4, "Changed")
+	name := filepath.Join(dir, documentsFolder, "hotels", m.Find("hotels").Files[9].Name)
+	content, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(name, []byte("damaged"), 0o600))
+	hotels := s.restoring(dir, to)
+	hotels.Patterns = []string{"hotels"}
+	require.Error(t, restore(t, hotels))
+	require.NoError(t, os.WriteFile(name, content, 0o600))
+
+	for _, patterns := range [][]string{{"rooms"}, {"*"}, nil} {
+		o := s.restoring(dir, to)
+		o.Patterns = patterns
+		err := restore(t, o)
+		require.ErrorContains(t, err, "belongs to another job", "%v", patterns)
+		assert.Equal(t, exit.Usage, exit.Code(err))
+		assert.Contains(t, string(s.Documents("rooms")["0003"]), "Changed")
+	}
+	hotels.Patterns = []string{"hot*"}
+	require.NoError(t, restore(t, hotels), "the same selection continues")
+	require.ErrorContains(t, restore(t, s.restoring(dir, to)), `index "rooms" has 5 documents`)
+}
+
 // The restore stops at a file that cannot be sent, and is continued.
 func TestRestoreContinuesBehindWhatIsThere(t *testing.T) {
 	s, to := newService(t), &said{}
