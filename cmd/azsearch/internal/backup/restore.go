@@ -182,7 +182,9 @@ func (r *Restore) check(ctx context.Context) error {
 		d := &r.set[i]
 		is := live.Find(d.Kind, d.Name)
 		if is == nil {
-			r.forget(d.Name)
+			if d.Kind == definitions.Indexes {
+				r.forget(d.Name)
+			}
 			continue
 		}
 		r.exists[d.File()] = is.Equal(d) || r.JQ != nil && d.Kind == definitions.Indexes

@@ -255,6 +255,27 @@ func TestRestoreContinuesBehindWhatIsThere(t *testing.T) {
 	assert.Len(t, target.Documents("hotels"), 95)
 }
 
+// A data source may have the name of an index, and is created after the documents.
+func TestRestoreSendsNothingAgainBecauseADefinitionOfItsNameIsMissing(t *testing.T) {
+	s, to := newService(t), &said{}
+	s.fill("hotels", keyed, 95)
+	require.NoError(t, definitions.DataSources.Create(t.Context(), s.Service, json.RawMessage(
+		`{"name":"hotels","type":"azureblob","credentials":{"connectionString":"S3CRET"},"container":{"name":"c"}}`)))
+	dir := t.TempDir()
+	m := run(t, s.options(dir, to))
+	target := newService(t)
+	name := filepath.Join(dir, documentsFolder, "hotels", m.Find("hotels").Files[9].Name)
+	content, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(name, []byte("damaged"), 0o600))
+	require.Error(t, restore(t, target.restoring(dir, to)))
+	require.NoError(t, os.WriteFile(name, content, 0o600))
+	r, err := BeginRestore(t.Context(), target.restoring(dir, to))
+	require.NoError(t, err)
+	assert.NotEmpty(t, r.state.Done)
+	require.NoError(t, r.Run(t.Context()))
+}
+
 // The service loses a document.
 func TestRestoreSaysWhatIsNotTheSame(t *testing.T) {
 	s, to := newService(t), &said{}
