@@ -63,7 +63,7 @@ Exit codes: 0 every record is in the index; 1 some were rejected, or a file cann
 			&cli.StringFlag{Name: "queue", Usage: "send through the durable queue at `DIR` or redis://HOST:PORT/0?name=QUEUE"},
 			&cli.IntFlag{Name: "in-flight", Usage: "send `N` requests concurrently", Value: 4},
 			&cli.DurationFlag{Name: "patience", Usage: "give up if the service does not recover within `DURATION`", Value: 10 * time.Minute},
-			&cli.BoolFlag{Name: "until-visible", Usage: "wait until queries return the last document"},
+			&cli.BoolFlag{Name: "until-visible", Usage: "wait until queries return the last document, at most for -patience"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "convert all records and send nothing; with -create no service is needed"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as JSON"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},

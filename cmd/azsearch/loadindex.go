@@ -120,7 +120,8 @@ func (l *loading) same(ctx context.Context, r load.Report) error {
 	return connect.Failed(err)
 }
 
-// visible waits until queries return the last uploaded document, and no longer return the last deleted one.
+// visible waits until queries return the last uploaded document, and no longer return the last deleted one. It does
+// not wait for ever, because another program may change these documents, and permissions may hide them.
 func (l *loading) visible(ctx context.Context, r load.Report) error {
 	client, err := l.service.Client(l.definition.Name)
 	if err != nil {
@@ -130,14 +131,21 @@ func (l *loading) visible(ctx context.Context, r load.Report) error {
 	if err != nil {
 		return failed(fmt.Errorf("everything is loaded, but -until-visible cannot wait: %w", err))
 	}
+	waiting, cancel := context.WithTimeout(ctx, l.Duration("patience"))
+	defer cancel()
 	if r.LastKey != "" {
-		err = search.WaitVisible(ctx, rows, r.LastKey, nil)
+		err = search.WaitVisible(waiting, rows, r.LastKey, nil)
 	}
-	if err == nil && r.LastDeletion != "" && r.LastDeletion != r.LastKey {
-		err = search.WaitVisible(ctx, rows, r.LastDeletion, &search.VisibleOptions{Gone: true})
+	if err == nil && r.LastDeletion != "" {
+		err = search.WaitVisible(waiting, rows, r.LastDeletion, &search.VisibleOptions{Gone: true})
 	}
-	if err != nil && ctx.Err() != nil {
+	var late *search.NotVisibleError
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return exit.With(exit.Interrupted, errors.New("interrupted: everything is loaded, and queries may not find it yet"))
+	case errors.As(err, &late):
+		return exit.With(exit.Service, fmt.Errorf("everything is loaded, but queries do not show the change of document %q within -patience %v",
+			late.Key, l.Duration("patience")))
 	}
 	return connect.Failed(err)
 }

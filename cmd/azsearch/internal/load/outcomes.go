@@ -18,12 +18,19 @@ func (r *run) settled(o models.Outcome) {
 		r.completed.Add(1)
 		if record.deletes {
 			r.deleted.Add(1)
-			if r.lastDelete = o.Key; r.firstKey == o.Key {
+			r.lastDelete = o.Key
+			if r.firstKey == o.Key {
 				r.firstKey = ""
+			}
+			if r.lastKey == o.Key {
+				r.lastKey = ""
 			}
 		} else {
 			if r.lastKey = o.Key; r.firstKey == "" {
 				r.firstKey = o.Key
+			}
+			if r.lastDelete == o.Key {
+				r.lastDelete = ""
 			}
 		}
 		r.release(record.job)

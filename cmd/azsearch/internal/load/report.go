@@ -38,9 +38,9 @@ type Report struct {
 	Done         bool             `json:"done,omitzero"` // an earlier run had read everything, so this one did nothing
 	Error        string           `json:"error,omitempty"`
 	Exit         int              `json:"exit"`
-	FirstKey     string           `json:"-"` // the key of a document that is in the index now
-	LastKey      string           `json:"-"`
-	LastDeletion string           `json:"-"`
+	FirstKey     string           `json:"-"` // the key of a document that is in the index now; "" if this run knows none
+	LastKey      string           `json:"-"` // the last key that was loaded, unless it was deleted after that
+	LastDeletion string           `json:"-"` // the last key that was deleted, unless it was loaded after that
 }
 
 func (r *run) report(err error) (Report, error) {
