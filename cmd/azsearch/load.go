@@ -19,6 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/database"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/jqfilter"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/load"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
@@ -70,7 +71,15 @@ Exit codes: 0 every record is in the index; 1 some were rejected, or a file cann
 		),
 		Action: func(ctx context.Context, c *cli.Command) error {
 			l := &loading{Command: c, stdout: stdout, stderr: terminal.Of(stderr)}
-			return interrupted(ctx, l.run(ctx))
+			report, err := l.run(ctx)
+			if err = interrupted(ctx, err); report == nil {
+				return err
+			}
+			report.Exit, report.Error = exit.Code(err), ""
+			if err != nil {
+				report.Error = err.Error()
+			}
+			return errors.Join(l.print(report), err)
 		},
 	}
 }
@@ -98,55 +107,57 @@ func lockCheckpoint(path string) (unlock func() error, err error) {
 	return unlock, nil
 }
 
-func (l *loading) run(ctx context.Context) (err error) {
+// run returns the report of a load that has begun, without the errors of what follows it: closing files, same and
+// visible.
+func (l *loading) run(ctx context.Context) (report *load.Report, err error) {
 	o, convertOptions, err := l.options(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := l.connect(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if l.service != nil {
 		defer func() { err = errors.Join(err, l.service.Close()) }()
 	}
 	if o.Plan, err = convert.NewPlan(&l.definition, convertOptions); err != nil {
-		return err
+		return nil, err
 	}
 	if !l.Bool("dry-run") {
 		client, err := l.service.Client(l.definition.Name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		o.Indexer = client
 	}
 	if path := l.String("resume"); path != "" {
 		unlock, err := lockCheckpoint(path)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer func() { _ = unlock() }() // the process ends soon
 		o.Source.OrderBy = o.Plan.KeyColumn()
 		options, _ := json.Marshal([]any{convertOptions, l.String("jq"), l.String("format")}) // strings and maps of strings always marshal
 		to := load.Destination{Endpoint: l.service.Endpoint(), Index: l.definition.Name, ETag: l.definition.ETag, Options: string(options)}
 		if o.Checkpoint, err = load.OpenCheckpoint(path, o.Files, l.String("query"), to); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	o.Again = l.again()
 	if o.Rejects, err = l.rejects(o.Checkpoint); err != nil {
-		return err
+		return nil, err
 	}
 	if where := l.String("queue"); where != "" {
 		q, err := l.openQueue(where)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer func() { err = errors.Join(err, q.Close()) }()
 		o.Queue = q
 	}
 	if l.missing {
 		if err := l.create(ctx, &o); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	// Most of the memory is buffers: collecting garbage twice as often costs little time and saves a quarter of the
@@ -154,17 +165,17 @@ func (l *loading) run(ctx context.Context) (err error) {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(50))
 	}
-	report, err := load.Run(ctx, o)
+	result, err := load.Run(ctx, o)
 	if closeErr := o.Rejects.Close(); err == nil && closeErr != nil {
 		err = failed(closeErr)
 	}
 	if err == nil && !l.Bool("dry-run") {
-		err = l.same(ctx, report)
+		err = l.same(ctx, result)
 	}
 	if err == nil && l.Bool("until-visible") {
-		err = l.visible(ctx, report)
+		err = l.visible(ctx, result)
 	}
-	return errors.Join(l.print(report), err)
+	return &result, err
 }
 
 // options reads the flags. The error lists every invalid flag.
@@ -337,7 +348,7 @@ func (l *loading) watch(ctx context.Context, now func() load.Progress) {
 	}
 }
 
-func (l *loading) print(r load.Report) error {
+func (l *loading) print(r *load.Report) error {
 	if l.Bool("json") {
 		content, err := json.Marshal(r)
 		if err == nil {
