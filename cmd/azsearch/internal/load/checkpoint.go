@@ -42,11 +42,17 @@ type state struct {
 
 const stateVersion = 1
 
+// find returns the index of a file, -1 if there is none of this name.
+func (s *state) find(name string) int {
+	return slices.IndexFunc(s.Files, func(f identity) bool { return f.Name == name || slices.Contains(f.Also, name) })
+}
+
 // identity distinguishes a file from another one of the same name.
 type identity struct {
-	Name   string `json:"name"`
-	Size   int64  `json:"size"`
-	Digest string `json:"digest"` // of the first and the last 64 KiB
+	Name   string   `json:"name"`
+	Also   []string `json:"also,omitempty"` // other names of it on the command line of later runs, and so in their rejects
+	Size   int64    `json:"size"`
+	Digest string   `json:"digest"` // of the first and the last 64 KiB
 }
 
 // Destination identifies the index and the conversion of a checkpoint. ETag is "" if there is no index yet.
@@ -115,6 +121,12 @@ func OpenCheckpoint(path string, files []string, query string, to Destination) (
 		if was.Size != is.Size || was.Digest != is.Digest {
 			return nil, differs("a file", was.Name+" of "+amount.Of(was.Size, "byte"), is.Name+" of "+amount.Of(is.Size, "byte")+" as it is now")
 		}
+		switch at := old.find(is.Name); {
+		case at < 0:
+			old.Files[i].Also = append(was.Also, is.Name)
+		case at != i: // equal files in another order, whose rejects could not be told apart
+			return nil, differs("a file", was.Name, is.Name)
+		}
 	}
 	c.state, c.resumed = old, true
 	c.state.ETag = to.ETag
@@ -145,7 +157,7 @@ func identify(name, query string) (identity, error) {
 	h := sha256.New()
 	_, err = io.Copy(h, io.NewSectionReader(f, 0, part))
 	_, err2 := io.Copy(h, io.NewSectionReader(f, max(0, info.Size()-part), part))
-	return identity{name, info.Size(), hex.EncodeToString(h.Sum(nil)[:16])}, errors.Join(err, err2)
+	return identity{Name: name, Size: info.Size(), Digest: hex.EncodeToString(h.Sum(nil)[:16])}, errors.Join(err, err2)
 }
 
 // Done reports whether the resumed run had reached the end of all files.
@@ -158,7 +170,7 @@ func (c *Checkpoint) before(x *Reject) (before, known bool) {
 	if x.Read != nil {
 		at = *x.Read
 	}
-	i := slices.IndexFunc(c.state.Files, func(f identity) bool { return f.Name == at.File })
+	i := c.state.find(at.File)
 	next := c.state.Next
 	return c.state.Done || i >= 0 && (i < next.File || i == next.File && at.Offset < next.Offset), i >= 0
 }
@@ -205,13 +217,11 @@ func replaceFile(path string, content []byte) error {
 	})
 }
 
-// resume sets the start of the run to the checkpoint. A new checkpoint is written at once, before any reject,
-// because from then on the file of rejects belongs to this run.
+// resume sets the start of the run to the checkpoint. The checkpoint is written at once, before any reject: from then
+// on a new one owns the file of rejects, and an old one has the names that this run writes to it.
 func (r *run) resume(c *Checkpoint) error {
-	if !c.resumed {
-		if err := c.write(place{}, false, 0); err != nil {
-			return err
-		}
+	if err := c.write(c.state.Next, c.state.Done, c.state.Rejected); err != nil {
+		return err
 	}
 	r.first = c.state.Next
 	r.rejected.Store(r.Rejects.kept)

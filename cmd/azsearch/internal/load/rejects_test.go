@@ -71,3 +71,54 @@ func TestResumeCountsTheRejectsThatItDrops(t *testing.T) {
 		require.Empty(t, r.rejects())
 	}
 }
+
+// A run that resumes under another spelling of a name writes it to its rejects, which are those of the file.
+func TestResumeUnderOtherNamesOfAFileKnowsItsRejects(t *testing.T) {
+	r := newRig(t, convert.Options{})
+	file, twin := r.file("a.jsonl", lines(0, 10)+"{}\n"), r.file("b.jsonl", lines(0, 10)+"{}\n")
+	other := r.dir + "/./a.jsonl"
+	resume := func(files ...string) error {
+		r.t.Helper()
+		var err error
+		if r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), files, "", Destination{ETag: "1"}); err != nil {
+			return err
+		}
+		_, err = r.load(files...)
+		return err
+	}
+	require.ErrorContains(t, resume(file, twin), "2 of 22 records")
+	for _, name := range []string{other, file, other} {
+		require.NoError(t, r.Checkpoint.write(place{}, false, 0), "the next run reads everything")
+		require.ErrorContains(t, resume(name, twin), "2 of 22 records")
+		require.Len(t, r.rejects(), 2)
+		require.Equal(t, name, r.rejects()[0].File)
+		require.ErrorContains(t, resume(name, twin), "2 of 2 records")
+	}
+	assert.Equal(t, []string{other}, r.Checkpoint.state.Files[0].Also)
+	require.ErrorContains(t, resume(twin, file), "the checkpoint is of a file "+file+", not "+twin)
+}
+
+// A run that is killed before its first checkpoint has written rejects already.
+func TestResumeWritesTheNameOfAFileBeforeItsRejects(t *testing.T) {
+	r := newRig(t, convert.Options{})
+	file := r.file("a.jsonl", "{}\n"+lines(0, 10))
+	other := r.dir + "/./a.jsonl"
+	open := func(name string) (*run, error) {
+		var err error
+		r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{name}, "", Destination{ETag: "1"})
+		require.NoError(t, err)
+		r.Rejects, err = OpenRejects(filepath.Join(r.dir, "rejects.jsonl"), r.Checkpoint)
+		require.NoError(t, err)
+		x := &run{Options: r.Options}
+		return x, x.resume(r.Checkpoint)
+	}
+	_, err := open(file)
+	require.NoError(t, err)
+	x, err := open(other)
+	require.NoError(t, err)
+	require.NoError(t, x.Rejects.Write(&Reject{Azsearch: "reject", File: other}))
+	require.NoError(t, x.Rejects.Close())
+	_, err = open(file)
+	require.NoError(t, err)
+	assert.Empty(t, r.rejects(), "the record is read again, so its reject is dropped")
+}
