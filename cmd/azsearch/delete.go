@@ -72,7 +72,7 @@ func runDelete(ctx context.Context, c *serviceCall) error {
 	case want > 0 && n != want && n > 0:
 		err = failed(fmt.Errorf("-expect is %d, and the filter matches %s: nothing was deleted; check the filter", want, amount.Of(n, "document")))
 	case c.Bool("yes") && n > 0:
-		receipt, err = d.delete(limited, n)
+		receipt, err = d.delete(limited, receipt)
 	}
 	return errors.Join(d.report(receipt), err)
 }
@@ -98,6 +98,7 @@ func (d *deletion) count(ctx context.Context) (repair.Receipt, error) {
 		return repair.Receipt{}, err
 	}
 	receipt, err := repair.DeleteWhere(ctx, rows, nil, &repair.DeleteOptions{DryRun: true, Total: d.total})
+	receipt.Refused = "" // delete allows as many as were counted
 	if !errors.Is(err, search.ErrNotScannable) {
 		return receipt, err
 	}
@@ -118,10 +119,12 @@ func (d *deletion) count(ctx context.Context) (repair.Receipt, error) {
 
 func (d *deletion) total(ctx context.Context) (int64, error) { return keyrange.Count(ctx, d.client) }
 
-// delete deletes the n matching documents.
-func (d *deletion) delete(ctx context.Context, n int64) (r repair.Receipt, err error) {
+// delete deletes the documents that were counted. If it ends before it knows more of them, its receipt says that these
+// matched, and that none was deleted.
+func (d *deletion) delete(ctx context.Context, counted repair.Receipt) (r repair.Receipt, err error) {
+	n := counted.Matched
+	r = repair.Receipt{Began: time.Now(), Ended: time.Now(), Total: counted.Total, Matched: n, Unsent: n}
 	if d.limited {
-		r = repair.Receipt{Began: time.Now(), Matched: n}
 		first := true
 		r.Keys, err = search.DeleteMatching(keyrange.Before(ctx, func(now int64, _ []string) error {
 			changed := first && now != n
@@ -153,6 +156,9 @@ func (d *deletion) delete(ctx context.Context, n int64) (r repair.Receipt, err e
 		return r, err
 	}
 	r, err = repair.DeleteWhere(ctx, rows, sender.Raw(), &repair.DeleteOptions{AllowDeletes: n, Total: d.total})
+	if err != nil && r.Matched == 0 { // the scan failed, or found none and could not be confirmed
+		r.Matched, r.Unsent, r.Total = n, n, counted.Total
+	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if closed := sender.Close(closing); err == nil {
@@ -180,20 +186,23 @@ func (d *deletion) report(r repair.Receipt) error {
 	for i := range shown {
 		shown[i] = listing.Safe(r.Keys[i])
 	}
-	keys := strings.Join(shown, ", ")
-	if int64(len(shown)) < max(r.Matched, r.Deleted) && len(shown) > 0 {
-		keys += ", …"
+	keys := ""
+	if len(shown) > 0 {
+		keys = ": " + strings.Join(shown, ", ")
+		if int64(len(shown)) < max(r.Matched, r.Deleted) {
+			keys += ", …"
+		}
 	}
 	switch {
 	case r.Matched == 0 && r.Deleted == 0:
 		return d.say("no document of %s matches; nothing was deleted", humanize.Comma(r.Total))
-	case r.Deleted == 0 && (r.DryRun || !d.Bool("yes") || d.limited && r.NoneLeftAt.IsZero()):
-		if err := d.say("would delete %s of %s: %s", amount.Of(r.Matched, "document"), humanize.Comma(r.Total), keys); err != nil || d.Bool("yes") {
+	case r.DryRun:
+		if err := d.say("would delete %s of %s%s", amount.Of(r.Matched, "document"), humanize.Comma(r.Total), keys); err != nil || d.Bool("yes") {
 			return err
 		}
 		return d.say("nothing was deleted; add -yes to delete them, -expect %d to delete exactly as many", r.Matched)
 	}
-	line := fmt.Sprintf("deleted %s of %s that matched: %s", amount.Of(r.Deleted, "document"), humanize.Comma(r.Matched), keys)
+	line := fmt.Sprintf("deleted %s of %s that matched%s", amount.Of(r.Deleted, "document"), humanize.Comma(r.Matched), keys)
 	for _, part := range []struct {
 		n    int64
 		what string

@@ -28,13 +28,19 @@ func loadInto(ctx context.Context, t *testing.T, o *searchtest.Options, before f
 		before(server, req)
 		return next(req)
 	})
-	require.NoError(t, server.Listen("127.0.0.1:0"))
-	t.Setenv("AZURE_SEARCH_ENDPOINT", server.URL())
-	t.Setenv("AZURE_SEARCH_API_KEY", searchtest.AdminKey)
 	file := filepath.Join(t.TempDir(), "a.jsonl")
 	require.NoError(t, os.WriteFile(file, []byte(hotelLines(1)), 0o600))
+	require.NoError(t, server.Listen("127.0.0.1:0"))
+	return runAgainst(ctx, t, server, append([]string{"load", "-index", "hotels", "-quiet", file}, args...)...)
+}
+
+// runAgainst runs azsearch in this process, with a service that listens.
+func runAgainst(ctx context.Context, t *testing.T, server *searchtest.Server, args ...string) ended {
+	t.Helper()
+	t.Setenv("AZURE_SEARCH_ENDPOINT", server.URL())
+	t.Setenv("AZURE_SEARCH_API_KEY", searchtest.AdminKey)
 	var stdout, stderr bytes.Buffer
-	code := run(ctx, append([]string{"azsearch", "load", "-index", "hotels", "-quiet", file}, args...), &stdout, &stderr)
+	code := run(ctx, append([]string{"azsearch"}, args...), &stdout, &stderr)
 	return ended{code, stdout.String(), stderr.String()}
 }
 
