@@ -321,10 +321,14 @@ func (f *File) Seek(to Position) (err error) {
 	case f.Packed || f.Size == 0:
 		err = f.text.discard(to.Offset - f.at.Offset)
 	default:
-		file := f.closers[0].(*os.File)
-		if _, err = file.Seek(to.Offset, io.SeekStart); err == nil {
-			f.raw.n.Store(to.Offset)
+		file, before := f.closers[0].(*os.File), int64(0)
+		if f.text.array { // what is before the position shows whether the array has ended
+			before = min(to.Offset, headBytes)
+		}
+		if _, err = file.Seek(to.Offset-before, io.SeekStart); err == nil {
+			f.raw.n.Store(to.Offset - before)
 			f.text.restart(f.raw)
+			err = f.text.discard(before)
 		}
 	}
 	f.at = to

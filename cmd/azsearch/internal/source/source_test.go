@@ -160,6 +160,27 @@ func TestReadingContinuesAtAPosition(t *testing.T) {
 	}
 }
 
+// A load that was killed behind the last block of a file continues there, and then with the next file.
+func TestReadingContinuesBehindTheLastRecordOfAnArray(t *testing.T) {
+	const whole, cut = "[{\"id\":\"1\"},\n{\"id\":\"2\"}\n]\n \n", "[{\"id\":\"1\"},\n{\"id\":\"2\"},\n"
+	for _, c := range []struct{ name, content, text string }{
+		{"a.json", whole, whole}, {"a.json.gz", packed(t, whole, true), whole}, {"bom.json", "\ufeff" + whole, "\ufeff" + whole},
+		{"long.json", whole + strings.Repeat(" ", headBytes/2), whole + strings.Repeat(" ", headBytes/2)},
+		{"cut.json", cut, cut}, {"cut.json.gz", packed(t, cut, true), cut},
+	} {
+		f, err := Open(t.Context(), file(t, c.name, c.content), Options{})
+		require.NoError(t, err)
+		require.NoError(t, f.Seek(Position{}.Behind([]byte(c.text))))
+		content, err := all(t, f)
+		assert.Empty(t, content)
+		if strings.HasPrefix(c.name, "cut") {
+			assert.ErrorContains(t, err, "the array does not end", c.name)
+		} else {
+			assert.NoError(t, err, c.name)
+		}
+	}
+}
+
 func TestRecordThatIsTooLongIsPassedOver(t *testing.T) {
 	text := &text{r: strings.NewReader("short\n" + strings.Repeat("x", 2_000_000) + "\nlast\n"), cut: jsontextLines{}, mostRecord: 1 << 20}
 	data, err := text.next(false, nil)

@@ -38,7 +38,7 @@ type text struct {
 	from, to   int
 	ended      error // the reader's last error, possibly io.EOF
 	ends       []int // ends of the records that next returned
-	last       byte  // last returned byte that is not white space
+	last       byte  // last byte returned or discarded that is not white space
 	tooLong    bool  // next returned the beginning of a record that is too long
 	skipped    int64 // bytes skipped after that beginning
 	mostRecord int   // 0: MaxRecord; set by tests
@@ -100,10 +100,18 @@ func (t *text) discard(n int64) error {
 			return errors.Join(errors.New("the file is shorter than the position to resume from"), t.ended)
 		}
 		step := int(min(n, int64(t.to-t.from)))
+		t.passed(t.buf[t.from : t.from+step])
 		t.from += step
 		n -= int64(step)
 	}
 	return nil
+}
+
+// passed notes the last byte of text that was returned or discarded.
+func (t *text) passed(b []byte) {
+	if end := bytes.TrimRight(b, " \t\r\n"); len(end) > 0 {
+		t.last = end[len(end)-1]
+	}
 }
 
 // restart continues with a reader at another position.
@@ -136,9 +144,7 @@ func (t *text) next(one bool, data []byte) ([]byte, error) {
 			}
 			t.ends = append(t.ends, n)
 		}
-		if end := bytes.TrimRight(b[:n], " \t\r\n"); len(end) > 0 {
-			t.last = end[len(end)-1]
-		}
+		t.passed(b[:n])
 		t.from += n
 		return append(data, b[:n]...), nil
 	}
