@@ -63,7 +63,7 @@ type Block struct {
 	Next       Position // where to continue after this block: End, or the row from which a query repeats the last key
 	Data       []byte
 	Ends       []int // ends of the records in Data
-	TooLong    bool  // Data is the beginning of one record of more than MaxRecord bytes
+	TooLong    bool  // Data is the beginning of one record of more than MaxRecord bytes, which is a line or row
 }
 
 var blocks = sync.Pool{New: func() any { return new(Block) }}

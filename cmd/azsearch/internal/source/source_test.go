@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
@@ -195,6 +196,20 @@ func TestRecordThatIsTooLongIsPassedOver(t *testing.T) {
 	assert.Equal(t, "last\n", string(data))
 	_, err = text.next(false, nil)
 	assert.ErrorIs(t, err, io.EOF)
+}
+
+// A value of JSON does not end with its line, so the lines behind the limit may be parts of it.
+func TestNothingOfAValueThatIsTooLongIsARecord(t *testing.T) {
+	long := "{\"id\":\"9\",\"text\":\"" + strings.Repeat("x", 2_000_000) + "\",\n\"chunks\":[\n{\"id\":\"5\"},\n{\"id\":\"6\"}]}"
+	for _, content := range []string{"[{\"id\":\"1\"},\n" + long + "]\n", "{\"id\":\"1\"}\n" + long + "\n", "[{\"id\":\"1\"}, " + long + ",{\"id\":\"2\"}]"} {
+		text := &text{r: strings.NewReader(content), cut: jsontext.Values{}, array: content[0] == '[', mostRecord: 1 << 20}
+		data, err := text.next(false, nil)
+		require.NoError(t, err)
+		assert.Contains(t, string(data), `{"id":"1"}`)
+		data, err = text.next(false, nil)
+		assert.ErrorContains(t, err, "the value has more than 1 MiB, and what follows it cannot be read")
+		assert.Empty(t, data)
+	}
 }
 
 func TestLineOfTenMegabytesIsARecord(t *testing.T) {

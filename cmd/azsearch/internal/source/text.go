@@ -7,6 +7,8 @@ import (
 	"io"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
 )
 
 // counter counts the bytes read through it.
@@ -140,6 +142,9 @@ func (t *text) next(one bool, data []byte) ([]byte, error) {
 			continue
 		default: // perhaps a quote is never closed
 			if n = t.cut.Next(b, true); n >= most {
+				if _, values := t.cut.(jsontext.Values); values { // the rest may have lines that look like documents
+					return data, fmt.Errorf("the value has more than %d MiB, and what follows it cannot be read; convert the file to JSON Lines", most>>20)
+				}
 				return t.overlong(data, b)
 			}
 			t.ends = append(t.ends, n)
