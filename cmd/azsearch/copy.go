@@ -74,11 +74,12 @@ type copying struct {
 	patience time.Duration
 	quiet    bool
 
-	jq   *jqfilter.Filter // nil without -jq
-	from *keyrange.Index
-	to   *keyrange.Index
-	done *ledger.Ledger // of -resume; nil without it
-	read atomic.Int64
+	jq     *jqfilter.Filter // nil without -jq
+	from   *keyrange.Index
+	to     *keyrange.Index
+	fields [2][]models.SearchField // of both indexes; nil with -jq
+	done   *ledger.Ledger          // of -resume; nil without it
+	read   atomic.Int64
 }
 
 func (l *copying) run(ctx context.Context) (err error) {
@@ -115,7 +116,15 @@ func (l *copying) run(ctx context.Context) (err error) {
 	if l.jq != nil {
 		return nil
 	}
-	result, err := verify.Until(ctx, looks, verify.Index{Index: l.from, InFlight: l.inFlight}, verify.Index{Index: l.to, InFlight: l.inFlight}, l.from.Key())
+	for _, field := range l.to.Hidden {
+		if !slices.Contains(l.from.Hidden, field) {
+			l.note("not compared: field %s, which index %s does not return", field, l.names[1])
+		}
+	}
+	unseen := slices.Concat(l.fields[0], l.fields[1])
+	from := without(verify.Index{Index: l.from, InFlight: l.inFlight}, l.fields[0], unseen)
+	to := without(verify.Index{Index: l.to, InFlight: l.inFlight}, l.fields[1], unseen)
+	result, err := verify.Until(ctx, looks, from, to, l.from.Key())
 	if err != nil {
 		return connect.Failed(err)
 	}
@@ -221,21 +230,22 @@ func (l *copying) toCreate(from *definitions.Definition, name string) (*models.S
 	return index, err
 }
 
-// fits returns an error if documents have fields that the target lacks: the service would reject every document.
-func (l *copying) fits(from, to *definitions.Definition) error {
-	has, err := retrievable(from)
-	if err != nil {
-		return err
+// fits reads the fields of both indexes. It returns an error if documents have fields that the target lacks: the
+// service would reject every document.
+func (l *copying) fits(from, to *definitions.Definition) (err error) {
+	for i, d := range []*definitions.Definition{from, to} {
+		if l.fields[i], err = fieldsOf(d); err != nil {
+			return err
+		}
 	}
-	var index models.SearchIndex
-	if err := json.Unmarshal(to.JSON, &index); err != nil {
-		return err
+	var lacks []string
+	for _, f := range l.fields[0] {
+		if returned(&f) && !slices.ContainsFunc(l.fields[1], func(other models.SearchField) bool { return other.Name == f.Name }) {
+			lacks = append(lacks, f.Name)
+		}
 	}
-	has = slices.DeleteFunc(has, func(name string) bool {
-		return slices.ContainsFunc(index.Fields, func(f models.SearchField) bool { return f.Name == name })
-	})
-	if len(has) > 0 {
-		return fmt.Errorf("%s has no field %s; leave them out with -jq 'del(.%s)'", to, strings.Join(has, ", "), strings.Join(has, ", ."))
+	if len(lacks) > 0 {
+		return fmt.Errorf("%s has no field %s; leave them out with -jq 'del(.%s)'", to, strings.Join(lacks, ", "), strings.Join(lacks, ", ."))
 	}
 	return nil
 }

@@ -143,3 +143,48 @@ func TestFilesOfAnyFormatAreComparedWithAnIndex(t *testing.T) {
 	got = s.run("verify", "-key", "id", "-", "-")
 	assert.Equal(t, 2, got.code, got.stderr)
 }
+
+// What only one side can have is not compared, and said: vectors, which the service rounds, and a field that only one
+// of two indexes, or a backup, returns.
+func TestOnlyWhatBothSidesReturnIsCompared(t *testing.T) {
+	e := startEmulator(t, "-quiet")
+	const fields = `{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},{"name":"name","type":"Edm.String"},
+		{"name":"room","type":"Edm.ComplexType","fields":[{"name":"n","type":"Edm.Int32"},{"name":"pin","type":"Edm.String"}]},
+		{"name":"place","type":"Collection(Edm.Single)","searchable":true,"retrievable":true,"dimensions":2,"vectorSearchProfile":"p"}],
+		"vectorSearch":{"algorithms":[{"name":"a","kind":"hnsw"}],"profiles":[{"name":"p","algorithm":"a"}]}}`
+	hidden := strings.NewReplacer(`"name":"name",`, `"name":"name","retrievable":false,`, `"name":"pin",`, `"name":"pin","retrievable":false,`).Replace(fields)
+	s := newSession(t, e.url, map[string]string{
+		"hotels.json": fields, "new.json": hidden,
+		"a.jsonl": `{"id":"1","name":"Ritz","room":{"n":1,"pin":"9"},"place":[-0.006929283495992422,0.1]}` + "\n",
+		"b.jsonl": `{"id":"1","name":"Ritz","room":{"n":2,"pin":"9"},"place":[-0.006929283495992422,0.1]}` + "\n",
+	})
+	require.Zero(t, s.run("load", "-quiet", "-create", "hotels.json", "a.jsonl").code)
+	require.Zero(t, s.run("backup", "-quiet", "nightly").code)
+	const vector = "azsearch: not compared: field place, whose values the service rounds\n"
+	const unseen = "azsearch: not compared: field name (retrievable:false), which index inns does not return\n" +
+		"azsearch: not compared: field room/pin (retrievable:false), which index inns does not return\n"
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{unseen, []string{"copy", "-quiet", "-create", "new.json", "hotels", "inns"}},
+		{unseen, []string{"verify", "hotels", "inns"}}, {unseen, []string{"verify", "inns", "hotels"}}, {unseen, []string{"verify", "nightly", "inns"}},
+		{unseen + vector, []string{"verify", "a.jsonl", "inns"}},
+		{vector, []string{"verify", "a.jsonl", "hotels"}}, {vector, []string{"verify", "hotels", "a.jsonl"}}, {vector, []string{"verify", "nightly", "a.jsonl"}},
+		{"", []string{"verify", "hotels", "nightly"}}, {"", []string{"verify", "-key", "id", "a.jsonl", "a.jsonl"}},
+	} {
+		got := s.run(c.args...)
+		assert.Zero(t, got.code, "%v: %s%s", c.args, got.stdout, got.stderr)
+		assert.Equal(t, c.says, got.stderr, "%v", c.args)
+		assert.Equal(t, 2, strings.Count(got.stdout, "\t1 document\t"), "%v: %s", c.args, got.stdout)
+	}
+	for _, other := range []string{"hotels", "inns", "nightly"} {
+		got := s.run("verify", "b.jsonl", other)
+		assert.Equal(t, 1, got.code, got.stderr)
+		assert.Contains(t, got.stdout, `"1": differs`)
+	}
+	require.Zero(t, s.run("backup", "-quiet", "-index", "inns", "small").code)
+	got := s.run("verify", "small", "hotels")
+	assert.Zero(t, got.code, got.stdout+got.stderr)
+	assert.Contains(t, got.stderr, "not compared: field name (retrievable:false), which small does not have")
+}

@@ -110,16 +110,20 @@ func (e *exporting) run(ctx context.Context) error {
 
 // retrievable returns the names of the top-level fields whose values the service returns.
 func retrievable(d *definitions.Definition) (names []string, err error) {
-	var definition models.SearchIndex
-	if err := json.Unmarshal(d.JSON, &definition); err != nil {
-		return nil, err
-	}
-	for _, f := range definition.Fields {
+	fields, err := fieldsOf(d)
+	for _, f := range fields {
 		if returned(&f) {
 			names = append(names, f.Name)
 		}
 	}
-	return names, nil
+	return names, err
+}
+
+// fieldsOf returns the fields of the definition of an index.
+func fieldsOf(d *definitions.Definition) ([]models.SearchField, error) {
+	var index models.SearchIndex
+	err := json.Unmarshal(d.JSON, &index)
+	return index.Fields, err
 }
 
 // returned reports whether the service returns the values of a field.

@@ -34,9 +34,10 @@ func newVerifyCommand(stdout, stderr io.Writer) *cli.Command {
 		ArgsUsage: "A B",
 		Description: `A and B are each a backup directory, a file, - for the standard input, or else (if no such path exists)
 the name of an index. Files have any format of azsearch load if the other side is an index, whose types
-they need; else JSON or Parquet. All retrievable fields are compared, in any order. The command prints
-both digests, and the first keys that differ. With -query, one of A and B is the URL of a database, and
-the other the index that is filled from it.
+they need; else JSON or Parquet. The fields that both sides return are compared, in any order, but not
+vectors with those of a file or database, because the service rounds them. The command prints both
+digests, and the first keys that differ. With -query, one of A and B is the URL of a database, and the
+other the index that is filled from it.
 
    azsearch verify hotels hotels-copy
    azsearch verify nightly hotels
@@ -74,10 +75,15 @@ Exit codes: 0 equal; 1 different, or a file is damaged; 2 usage; 3 service error
 		if v.key == "" {
 			return errors.New("the key field is unknown for two files: use -key FIELD")
 		}
+		var rounded []models.SearchField
+		if v.fields[0] == nil || v.fields[1] == nil {
+			rounded = v.vectors("", slices.Concat(v.fields[0], v.fields[1]))
+		}
 		for _, what := range v.unseen {
 			c.note("not compared: %s", what)
 		}
-		r, err := verify.Compare(ctx, a, b, v.key)
+		unseen := slices.Concat(v.fields[0], v.fields[1], rounded)
+		r, err := verify.Compare(ctx, without(a, v.fields[0], unseen), without(b, v.fields[1], unseen), v.key)
 		if err != nil {
 			if exit.Code(err) == exit.Incomplete { // the error is about a file
 				return err
@@ -107,8 +113,9 @@ type verifying struct {
 	*serviceCall
 	key      string
 	services []*connect.Service
-	unseen   []string // what is not compared
-	dir      string   // of copies of pipes, "" without
+	unseen   []string                // what is not compared
+	fields   [2][]models.SearchField // of the index or backup of each argument, nil for a file or database
+	dir      string                  // of copies of pipes, "" without
 }
 
 // side opens argument i: a backup, a file, a database or an index.
@@ -137,7 +144,12 @@ func (v *verifying) side(ctx context.Context, i int) (verify.Side, error) {
 		for _, what := range x.LeftOut {
 			v.leaveOut("%s, which %s does not have", what, name)
 		}
-		return m.Side(name, x), nil
+		d, err := backup.Definition(name, x)
+		if err != nil {
+			return nil, err
+		}
+		v.fields[i], err = fieldsOf(d)
+		return m.Side(name, x), err
 	case err == nil:
 		return v.file(ctx, i, !info.Mode().IsRegular())
 	case database.Is(name):
@@ -147,8 +159,11 @@ func (v *verifying) side(ctx context.Context, i int) (verify.Side, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, _, err := openIndex(ctx, service, name, search.Filter{}, nil)
+	x, d, err := openIndex(ctx, service, name, search.Filter{}, nil)
 	if err != nil {
+		return nil, err
+	}
+	if v.fields[i], err = fieldsOf(d); err != nil {
 		return nil, err
 	}
 	if err := reached(ctx, x, name); err != nil {
@@ -234,20 +249,50 @@ func (v *verifying) otherIndex(ctx context.Context, i int, what string) (models.
 	return index, nil
 }
 
-// converted returns the records of a file or database as documents of an index, without what the index does not
-// return.
+// converted returns the records of a file or database as documents of an index.
 func (v *verifying) converted(index *models.SearchIndex, of []string) verify.Side {
 	return verify.Documents(func(ctx context.Context, yield func(json.RawMessage) error) error {
 		return failed(v.eachDocument(ctx, index, of, nil, func(a models.RawAction) error {
 			if a.Type != models.ActionTypeUpload {
 				return failed(fmt.Errorf("the record with key %q has action %s: verify needs whole documents", a.Key, a.Type))
 			}
-			document, err := readable(a.Document, index.Fields)
+			return yield(a.Document)
+		}))
+	})
+}
+
+// vectors returns the vectors among fields as fields that are not returned: the service returns their values rounded,
+// so they differ from those in a file.
+func (v *verifying) vectors(path string, fields []models.SearchField) (all []models.SearchField) {
+	for _, f := range fields {
+		f.Fields = v.vectors(path+f.Name+"/", f.Fields)
+		switch {
+		case f.Type.IsVector() && returned(&f):
+			v.leaveOut("field %s, whose values the service rounds", path+f.Name)
+			f.Retrievable = new(false)
+		case f.Fields == nil:
+			continue
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// without returns the documents of a side without the values of fields that are not returned. own are its own fields:
+// it has no values of those that are not returned.
+func without(side verify.Side, own, fields []models.SearchField) verify.Side {
+	lacks := keyrange.Hidden(own)
+	if !slices.ContainsFunc(keyrange.Hidden(fields), func(path string) bool { return !slices.Contains(lacks, path) }) {
+		return side
+	}
+	return verify.Documents(func(ctx context.Context, yield func(json.RawMessage) error) error {
+		return side.Each(ctx, func(document json.RawMessage) error {
+			document, err := readable(document, fields)
 			if err != nil {
 				return err
 			}
 			return yield(document)
-		}))
+		})
 	})
 }
 

@@ -390,3 +390,13 @@ func (m *Manifest) Side(dir string, x *Index) verify.Side {
 	}
 	return verify.Files(files)
 }
+
+// Definition returns the definition of an index in a backup.
+func Definition(dir string, x *Index) (*definitions.Definition, error) {
+	d := &definitions.Definition{Kind: definitions.Indexes, Name: x.Name}
+	set, err := definitions.Open(filepath.Join(dir, definitionsFolder, d.File()))
+	if err != nil {
+		return nil, exit.With(exit.Incomplete, err)
+	}
+	return &set[0], nil
+}
