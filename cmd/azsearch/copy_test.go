@@ -85,6 +85,11 @@ func TestCopyAndExportSession(t *testing.T) {
 	require.Zero(t, got.code, got.stderr)
 	assert.Equal(t, "id,name,stars,tags\nx,\"The \"\"Ritz\"\", 1\",5,\"[\"\"a\"\",\"\"b\"\"]\"\n", s.file("good.csv"))
 	require.Zero(t, s.run("load", "-create", "hotels.json", "-index", "back", "-quiet", "good.csv").code, "load reads what export writes")
+	for fields, want := range map[string]string{
+		"*": s.file("good.csv"), "stars,*": s.file("good.csv"), "stars": "id,stars\nx,5\n", "stars,id": "stars,id\n5,x\n",
+	} {
+		assert.Equal(t, want, s.run("export", "-filter", "stars ge 5", "-format", "csv", "-select", fields, "hotels").stdout, fields)
+	}
 	for _, c := range []struct {
 		args []string
 		code int

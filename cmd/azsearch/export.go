@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,6 +75,9 @@ type exporting struct {
 func (e *exporting) run(ctx context.Context) error {
 	var filter search.Filter
 	fields := e.list("select")
+	if slices.Contains(fields, "*") {
+		fields = nil
+	}
 	if text := e.String("filter"); text != "" {
 		filter = search.RawFilter(text)
 	}
@@ -86,10 +90,13 @@ func (e *exporting) run(ctx context.Context) error {
 	}
 	x.ReadAhead = 8
 	columns := fields
-	if fields == nil {
+	switch {
+	case fields == nil:
 		if columns, err = retrievable(definition); err != nil {
 			return err
 		}
+	case !slices.Contains(fields, x.Key()):
+		columns = slices.Concat([]string{x.Key()}, fields)
 	}
 	path := e.String("o")
 	if path == "" {
