@@ -154,7 +154,7 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 		return err
 	}
 	if e.save != "" {
-		if err := checkSave(e.save); err != nil {
+		if err := writable("-save", e.save); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,6 +74,12 @@ type exporting struct {
 }
 
 func (e *exporting) run(ctx context.Context) error {
+	path := e.String("o")
+	if path != "" { // before the index is read
+		if err := writable("-o", path); err != nil {
+			return failed(err)
+		}
+	}
 	var filter search.Filter
 	fields := e.list("select")
 	if slices.Contains(fields, "*") {
@@ -98,15 +105,30 @@ func (e *exporting) run(ctx context.Context) error {
 	case !slices.Contains(fields, x.Key()):
 		columns = slices.Concat([]string{x.Key()}, fields)
 	}
-	path := e.String("o")
 	if path == "" {
 		w := bufio.NewWriterSize(e.stdout, 256<<10)
 		return errors.Join(e.write(ctx, x, columns, w), failed(w.Flush()))
 	}
+	return e.replace(path, func(w *bufio.Writer) error { return e.write(ctx, x, columns, w) })
+}
+
+// replace writes the file of -o. A regular file appears when it is complete; a device or pipe is written as it is.
+func (e *exporting) replace(path string, write func(*bufio.Writer) error) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // a symbolic link stays
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return failed(err)
+		}
+		w := bufio.NewWriterSize(file, 256<<10)
+		return errors.Join(write(w), failed(w.Flush()), failed(file.Close()))
+	}
 	var wrote error
 	name := filepath.Base(path)
-	err = disk.Replace(disk.View(filepath.Dir(path)), name+".tmp", name, func(w *bufio.Writer) error {
-		wrote = e.write(ctx, x, columns, w)
+	err := disk.Replace(disk.View(filepath.Dir(path)), "."+name+".azsearch.tmp", name, func(w *bufio.Writer) error {
+		wrote = write(w)
 		return wrote
 	})
 	if wrote != nil {

@@ -10,34 +10,34 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// checkSave returns an error if a file cannot be written at path. It is called before anything starts, and leaves no
-// file behind.
-func checkSave(path string) error {
+// writable returns an error if the file of a flag cannot be written at path. It is called before anything starts, and
+// leaves no file behind.
+func writable(flag, path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return fmt.Errorf("-save cannot be used: %w", err)
+		return fmt.Errorf("%s cannot be used: %w", flag, err)
 	case info.IsDir():
-		return fmt.Errorf("-save %s is a directory: name a file in it", path)
+		return fmt.Errorf("%s %s is a directory: name a file in it", flag, path)
 	case !info.Mode().IsRegular():
 		return nil // a device or pipe is opened only for the write
 	default:
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			return fmt.Errorf("-save cannot be used: %w: make the file writable, or name another one", err)
+			return fmt.Errorf("%s cannot be used: %w: make the file writable, or name another one", flag, err)
 		}
 		_ = f.Close()
 		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return fmt.Errorf("-save cannot be used: %w", err)
+			return fmt.Errorf("%s cannot be used: %w", flag, err)
 		}
 	}
-	// save writes to a new file in the same directory, then renames it.
+	// A new file is written in the same directory, then renamed.
 	probe, err := os.CreateTemp(filepath.Dir(path), ".azsearch-*")
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("-save %s: directory %s does not exist: create it, or name a file elsewhere", path, filepath.Dir(path))
+		return fmt.Errorf("%s %s: directory %s does not exist: create it, or name a file elsewhere", flag, path, filepath.Dir(path))
 	} else if err != nil {
-		return fmt.Errorf("-save %s: %w: make the directory writable, or name a file elsewhere", path, err)
+		return fmt.Errorf("%s %s: %w: make the directory writable, or name a file elsewhere", flag, path, err)
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
