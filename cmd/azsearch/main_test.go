@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -112,6 +114,9 @@ func TestWhatIsInterruptedSaysSo(t *testing.T) {
 		assert.Equal(t, 130, run(ctx, append([]string{"azsearch"}, args...), &bytes.Buffer{}, &stderr), args)
 		assert.Contains(t, stderr.String(), "interrupted", args)
 	}
+	err := interrupted(ctx, failed(exit.With(exit.Interrupted, errors.New("interrupted; nothing was sent"))))
+	assert.EqualError(t, err, "interrupted; nothing was sent", "once")
+	assert.Equal(t, exit.Interrupted, exit.Code(err))
 }
 
 // completed is a word to complete, and what a shell offers.

@@ -84,10 +84,13 @@ func namedCommand(stdout, stderr io.Writer, c cli.Command, least, most int, acti
 
 // interrupted gives an error after the end of ctx its exit code.
 func interrupted(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil && exit.Code(err) != exit.Interrupted {
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w", err))
+	if err == nil || ctx.Err() == nil || exit.Code(err) == exit.Interrupted {
+		return err
 	}
-	return err
+	if !strings.HasPrefix(err.Error(), "interrupted") { // else it only has the code of a step in between
+		err = fmt.Errorf("interrupted: %w", err)
+	}
+	return exit.With(exit.Interrupted, err)
 }
 
 // between returns an error unless the value of an integer flag is in [low, high].

@@ -64,6 +64,8 @@ func (r *run) report(err error) (Report, error) {
 		again = "run it again with the same -resume"
 	}
 	switch {
+	case errors.Is(err, errInterrupted) && p.DryRun: // what is completed is only converted
+		err = exit.With(exit.Interrupted, errors.New("interrupted; nothing was sent"))
 	case errors.Is(err, errInterrupted):
 		err = exit.With(exit.Interrupted, fmt.Errorf("interrupted with %s in the index, without the remaining records; %s to continue", amount.Of(p.Completed, "document"), again))
 	case err != nil && exit.Code(err) == exit.Service:
