@@ -198,6 +198,51 @@ func TestAllKindsAreCountedAndInASnapshot(t *testing.T) {
 	assert.Contains(t, probe{t, other}.send(http.MethodGet, "/indexers?$select=name", "").body, `"value":[{"name":"x"}]`)
 }
 
+// The service allows deleting what these definitions refer to, so a snapshot may lack it.
+func TestDefinitionsThatReferToNothingAnyMoreAreRestored(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, p probe){
+		"no data source":    func(t *testing.T, p probe) { p.delete(t, "/datasources('blobs')") },
+		"no skillset":       func(t *testing.T, p probe) { p.delete(t, "/skillsets('skills')") },
+		"none of the index": func(t *testing.T, p probe) { p.delete(t, "/indexes('types')") },
+		"no target of a projection": func(t *testing.T, p probe) {
+			create(t, p, "/indexes", chunkIndex, "/skillsets", strings.Replace(splitSkill, `"skills","skills"`, `"s","indexProjections":{"selectors":[{"targetIndexName":"chunks","parentKeyFieldName":"parent","sourceContext":"/document","mappings":[]}]},"skills"`, 1))
+			p.delete(t, "/indexes('chunks')")
+		},
+		"no field of a mapping": func(t *testing.T, p probe) {
+			create(t, p, "/indexes", chunkIndex, "/indexers", `{"name":"y","dataSourceName":"blobs","targetIndexName":"chunks","fieldMappings":[{"sourceFieldName":"a","targetFieldName":"parent"}]}`)
+			p.delete(t, "/indexes('chunks')")
+			create(t, p, "/indexes", strings.ReplaceAll(chunkIndex, "parent", "other"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := everyKind(t, nil)
+			change(t, p)
+			before := snapshot(t, p.Server)
+			other := NewServer(nil)
+			require.NoError(t, other.Restore(strings.NewReader(before)))
+			require.Equal(t, before, snapshot(t, other))
+			// Requests are checked as before.
+			again := `{"name":"z","dataSourceName":"none","targetIndexName":"types"}`
+			probe{t, other}.send(http.MethodPost, "/indexers", again).refuses(t, http.StatusBadRequest, "that doesn't exist")
+		})
+	}
+}
+
+// chunkIndex takes the documents of a projection.
+const chunkIndex = `{"name":"chunks","fields":[{"name":"id","type":"Edm.String","key":true,"searchable":true,"analyzer":"keyword"},{"name":"parent","type":"Edm.String","filterable":true}]}`
+
+// create creates definitions, given as pairs of a path and a body.
+func create(t *testing.T, p probe, pairs ...string) {
+	for i := 0; i < len(pairs); i += 2 {
+		a := p.send(http.MethodPost, pairs[i], pairs[i+1])
+		require.Equal(t, http.StatusCreated, a.status, "%s: %s", pairs[i], a.body)
+	}
+}
+
+func (p probe) delete(t *testing.T, path string) {
+	require.Equal(t, http.StatusNoContent, p.send(http.MethodDelete, path, "").status, path)
+}
+
 func TestListsComeInPagesWhereTheVersionHasThem(t *testing.T) {
 	p := newProbe(t, nil)
 	for _, name := range []string{"b2", "a1", "b1", "b3"} {

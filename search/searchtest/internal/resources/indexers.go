@@ -107,6 +107,9 @@ func checkIndexer(_ *Service, c *Catalog, next, current *indexer, rt routing.Rou
 	if current != nil {
 		next.executions = current.executions
 	}
+	if c.restoring {
+		return nil
+	}
 	for _, use := range []struct {
 		noun, name string
 		there      bool

@@ -102,7 +102,7 @@ func sourceIndex(source *shape.Object) string {
 
 func checkKnowledgeSource(_ *Service, c *Catalog, next, current *definition, rt routing.Route) *reply.Error {
 	p := shape.NewParser("knowledgeSource", rt.Version)
-	if name := sourceIndex(next.Object); name != "" && c.indexes[name] == nil {
+	if name := sourceIndex(next.Object); name != "" && c.indexes[name] == nil && !c.restoring {
 		return p.Refuse("IndexNotFound", "The knowledge source '"+next.Name+"' refers to an index '"+name+"' that does not exist.")
 	}
 	if current != nil && current.Object.Str("kind") != next.Object.Str("kind") {

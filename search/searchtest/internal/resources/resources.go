@@ -53,6 +53,10 @@ type Catalog struct {
 	indexers    map[string]*indexer
 
 	dataSources, skillsets, knowledgeSources, knowledgeBases map[string]*definition
+
+	// restoring is true while a definition of a snapshot is added. What it refers to may be missing or may not fit,
+	// because the service allows deleting that.
+	restoring bool
 }
 
 // Service keeps a Catalog and answers the requests about it. All methods may be called from
@@ -260,6 +264,8 @@ func (k *resourceKind[T]) Restore(s *Service, c *Catalog, definition []byte) *re
 	if err != nil {
 		return err
 	}
+	c.restoring = true
+	defer func() { c.restoring = false }()
 	return k.add(s, c, next, routing.Route{Version: apiversion.All()})
 }
 

@@ -131,6 +131,9 @@ func parseSkillset(_ *Service, body []byte, version apiversion.Version) (*defini
 
 // checkSkillset checks that the indexes into which a skillset projects exist and can take its documents.
 func checkSkillset(_ *Service, c *Catalog, next, _ *definition, rt routing.Route) *reply.Error {
+	if c.restoring {
+		return nil
+	}
 	if projections := next.Object.Object("indexProjections"); projections != nil {
 		for _, selector := range projections.Objects("selectors") {
 			if index := selector.Str("targetIndexName"); c.indexes[index] == nil {
