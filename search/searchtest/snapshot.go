@@ -46,8 +46,9 @@ import (
 //	}
 //
 // Definitions and documents contain only the members that were sent, so defaults of the
-// service stay defaults. Secrets in definitions, such as connection strings, are not written, nor are entity tags,
-// histories, requests and faults.
+// service stay defaults. Secrets in definitions, such as connection strings and the values of
+// headers, are not written, nor are entity tags, histories, requests and faults. An address is
+// written as it is, also with a key in it.
 //
 // Snapshot may be called while requests run. Each index is written as of one moment, which
 // may differ between indexes. VisibilityLag does not hide documents. Errors are those of w.

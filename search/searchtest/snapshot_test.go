@@ -226,8 +226,14 @@ func TestSecretsAreNotInSnapshots(t *testing.T) {
 	const key = `{"keyVaultKeyName":"k","keyVaultUri":"https://v","accessCredentials":{"applicationId":"a","applicationSecret":"hush"}}`
 	c.call("POST", "/synonymmaps", `{"name":"m","format":"solr","synonyms":"","encryptionKey":`+key+`}`).want(t, 201, "")
 	c.call("POST", "/indexes", smaller(`"encryptionKey":`+key)).want(t, 201, "")
+	const headers = `"httpHeaders":{"x-functions-key":"hush","b":"hush"}`
+	c.call("POST", "/indexes", `{"name":"vectors","fields":[{"name":"id","type":"Edm.String","key":true}],"vectorSearch":{"vectorizers":[{"name":"w","kind":"customWebApi","customWebApiParameters":{"uri":"https://y",`+headers+`}}]}}`).want(t, 201, "")
+	c.call("POST", "/skillsets", `{"name":"skills","skills":[
+		{"@odata.type":"#Microsoft.Skills.Custom.WebApiSkill","uri":"https://y",`+headers+`,"inputs":[{"name":"a","source":"/document/a"}],"outputs":[{"name":"b"}]},
+		{"@odata.type":"#Microsoft.Skills.Custom.ChatCompletionSkill","uri":"https://y",`+headers+`,"inputs":[{"name":"text","source":"/document/a"}],"outputs":[{"name":"response","targetName":"c"}]}]}`).want(t, 201, "")
 	text := snapshot(t, c.srv)
 	require.NotContains(t, text, "hush")
+	require.Equal(t, 3, strings.Count(text, `"httpHeaders":{"x-functions-key":"","b":""}`), text)
 	require.Equal(t, 2, strings.Count(text, `"applicationId":"a"`))
 	require.NoError(t, c.srv.Restore(strings.NewReader(text)))
 	require.Equal(t, text, snapshot(t, c.srv))

@@ -42,6 +42,10 @@ func AppendGivenValue(dst []byte, m *Property, value any, version apiversion.Ver
 	switch v := value.(type) {
 	case *Object:
 		return AppendGiven(dst, v, version)
+	case *Pairs:
+		if m.Kind == KindHeaders {
+			return appendEmptied(dst, v.Names)
+		}
 	case []any:
 		dst = append(dst, '[')
 		for i, e := range v {

@@ -20,6 +20,9 @@ const (
 // secretMembers are the names of string members that are secrets in JSON without a shape.
 var secretMembers = []string{"apiKey", "applicationSecret", "connectionString", "key", "storageConnectionString"}
 
+// headerMembers are the names of objects whose values are secrets: headers of requests.
+var headerMembers = []string{"headers", "httpHeaders"}
+
 // Redacted is the placeholder of a secret in replies.
 const Redacted = "<redacted>"
 
@@ -64,7 +67,23 @@ func AppendOpenMembers(dst []byte, members *Members, secrets Secrecy, first bool
 		first = false
 		dst = reply.AppendString(dst, name)
 		dst = append(dst, ':')
-		dst = AppendOpen(dst, value, secrets)
+		if headers, ok := value.(*Members); ok && secrets == OmitSecrets && slices.Contains(headerMembers, name) {
+			dst = appendEmptied(dst, headers.Names)
+		} else {
+			dst = AppendOpen(dst, value, secrets)
+		}
 	}
 	return dst
+}
+
+// appendEmptied appends an object with an empty string for each of the names.
+func appendEmptied(dst []byte, names []string) []byte {
+	dst = append(dst, '{')
+	for i, name := range names {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(reply.AppendString(dst, name), `:""`...)
+	}
+	return append(dst, '}')
 }
