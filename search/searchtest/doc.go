@@ -92,6 +92,7 @@
 //   - a semantic configuration accepts strings and collections of strings that are
 //     retrievable, searchable or not: the documentation requires searchable fields, but
 //     reported error texts name only types, and widely used programs have other fields;
+//   - a clockwise polygon is all but its inside: the documentation requires the other order;
 //   - analyzing with a normalizer gives one token, the whole text;
 //   - without a search text, the search.ismatchscoring calls of a filter determine the score
 //     of a document: 0 if none of them matches;

@@ -41,6 +41,7 @@ func Distance(lonA, latA, lonB, latB float64) float64 {
 type polygon struct {
 	ring     []point // closed: the last point equals the first
 	min, max point
+	rest     bool // clockwise: everything except the inside, as in the service
 
 	// acrossDateLine is true for a rectangle along the grid that is wider than 180°. It means the other part, across
 	// ±180°.
@@ -50,43 +51,56 @@ type polygon struct {
 func newPolygon(ring []point) *polygon {
 	g := &polygon{ring: ring, min: ring[0], max: ring[0]}
 	alongGrid := len(ring) == 5
+	area, wide := 0.0, false // twice the area, negative for a clockwise ring
 	for i, p := range ring {
 		g.min = point{min(g.min.lon, p.lon), min(g.min.lat, p.lat)}
 		g.max = point{max(g.max.lon, p.lon), max(g.max.lat, p.lat)}
-		if i > 0 && p.lon != ring[i-1].lon && p.lat != ring[i-1].lat {
+		if i == 0 {
+			continue
+		}
+		before := ring[i-1]
+		if p.lon != before.lon && p.lat != before.lat {
 			alongGrid = false
 		}
+		area += (before.lon-ring[0].lon)*(p.lat-ring[0].lat) - (p.lon-ring[0].lon)*(before.lat-ring[0].lat)
+		wide = wide || math.Abs(p.lon-before.lon) > 180
 	}
 	g.acrossDateLine = alongGrid && g.max.lon-g.min.lon > 180
+	g.rest = area < 0 && !wide
 	return g
 }
 
-// contains reports whether p is inside or on an edge.
+// contains reports whether p is in the area or on an edge.
 func (g *polygon) contains(p point) bool {
+	inside, edge := g.locate(p)
+	return edge || inside != g.rest
+}
+
+// locate reports whether the ring encloses p, and whether p is on an edge.
+func (g *polygon) locate(p point) (inside, edge bool) {
 	if p.lat < g.min.lat || p.lat > g.max.lat {
-		return false
+		return false, false
 	}
 	if g.acrossDateLine {
-		return p.lon >= g.max.lon || p.lon <= g.min.lon
+		return p.lon >= g.max.lon || p.lon <= g.min.lon, false
 	}
 	if p.lon < g.min.lon || p.lon > g.max.lon {
-		return false
+		return false, false
 	}
-	inside := false
 	for i := 1; i < len(g.ring); i++ {
 		a, b := g.ring[i-1], g.ring[i]
 		// Side of the edge on which p is; 0 on the line.
 		side := (b.lon-a.lon)*(p.lat-a.lat) - (b.lat-a.lat)*(p.lon-a.lon)
 		if side == 0 && min(a.lon, b.lon) <= p.lon && p.lon <= max(a.lon, b.lon) &&
 			min(a.lat, b.lat) <= p.lat && p.lat <= max(a.lat, b.lat) {
-			return true
+			return false, true
 		}
 		// A ray to the east crosses the edge. The southern end of the edge counts, the northern end does not.
 		if (a.lat <= p.lat) != (b.lat <= p.lat) && (side > 0) == (b.lat > a.lat) {
 			inside = !inside
 		}
 	}
-	return inside
+	return inside, false
 }
 
 // parseGeography parses POINT(…) or POLYGON((…)). It returns the reason if it fails.

@@ -2,6 +2,7 @@ package odata
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,9 +40,14 @@ func TestPolygonsContainTheirEdgesAndCorners(t *testing.T) {
 			[]point{{-0.001, 2}, {4.001, 2}, {2, 4.001}, {2, -0.001}, {180, 2}, {-180, 0}},
 		},
 		{
-			"(0 0, 0 4, 4 4, 4 0, 0 0)", // clockwise
-			[]point{{2, 2}, {0, 0}, {4, 4}},
-			[]point{{5, 2}},
+			"(0 0, 0 4, 4 4, 4 0, 0 0)", // clockwise: all but the square
+			[]point{{5, 2}, {2, 5}, {180, 2}, {0, 0}, {4, 4}, {0, 2}},
+			[]point{{2, 2}, {0.001, 3.999}},
+		},
+		{
+			"(0 0, 2 1, 4 0, 4 -4, 0 -4, 0 0)", // clockwise, not convex
+			[]point{{1, 1}, {2, 1}, {2, -4}, {-1, -1}},
+			[]point{{2, 0}, {1, -3}},
 		},
 		{
 			"(0 0, 4 0, 4 4, 2 1, 0 4, 0 0)", // a notch from above
@@ -91,7 +97,11 @@ func TestConvexPolygonsAgreeWithHalfPlanes(t *testing.T) {
 			a, b := ring[i-1], ring[i]
 			want = want && (b.lon-a.lon)*(p.lat-a.lat)-(b.lat-a.lat)*(p.lon-a.lon) >= 0
 		}
-		require.Equal(t, want, newPolygon(ring).contains(p), "%v in %v", p, ring)
+		g := newPolygon(ring)
+		require.Equal(t, want, g.contains(p), "%v in %v", p, ring)
+		_, edge := g.locate(p)
+		slices.Reverse(ring)
+		require.Equal(t, !want || edge, newPolygon(ring).contains(p), "%v in %v", p, ring)
 	})
 }
 
