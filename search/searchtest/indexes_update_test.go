@@ -143,6 +143,20 @@ func TestUpdatesThatTakeTheIndexOfflineAreAskedFor(t *testing.T) {
 	}
 }
 
+// The service ignores that an update has no encryption key, so the index keeps it.
+func TestAnEncryptedIndexKeepsItsKey(t *testing.T) {
+	c := newCaller(t)
+	encrypted := strings.Replace(grown, `"suggesters"`, `"encryptionKey":{"keyVaultKeyName":"k","keyVaultUri":"https://v"},"suggesters"`, 1)
+	c.call("POST", "/indexes", encrypted).want(t, 201, "")
+	saved := snapshot(t, c.srv)
+	for range 2 {
+		c.call("PUT", "/indexes('grown')", grown).want(t, 200, "")
+		c.call("GET", "/indexes('grown')", "").want(t, 200, `"keyVaultKeyName":"k"`)
+		require.Equal(t, saved, snapshot(t, c.srv))
+	}
+	c.call("PUT", "/indexes('grown')", encrypted).want(t, 200, "")
+}
+
 // Added fields precede the stored ones and are null in existing documents.
 func TestDocumentsSurviveAnUpdate(t *testing.T) {
 	c := newCaller(t)

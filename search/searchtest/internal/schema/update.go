@@ -39,7 +39,7 @@ func UpdateFault(prev, next *definition, downtime bool, service string) *reply.E
 	case !prev.Object.Has("encryptionKey") && next.Object.Has("encryptionKey"):
 		return next.Deny("CannotEncryptExistingIndex", "The index '"+next.name+"' was created without an encryption key. An existing index cannot be encrypted.")
 	case prev.Object.Has("encryptionKey") && !next.Object.Has("encryptionKey"): // documented: the service ignores its removal
-		next.Object.Set("encryptionKey", prev.Object.Get("encryptionKey"))
+		next.Object.Give("encryptionKey", prev.Object.Get("encryptionKey"))
 	}
 	needsDowntime := false
 	for _, list := range []string{"analyzers", "tokenizers", "tokenFilters", "charFilters", "normalizers"} {

@@ -107,6 +107,13 @@ func (o *Object) Set(name string, value any) {
 	}
 }
 
+// Give sets the value of a member of the shape as if the request had it.
+func (o *Object) Give(name string, value any) {
+	if i := o.Shape.Index(name); i >= 0 {
+		o.Values[i], o.Given[i] = value, true
+	}
+}
+
 // Has reports whether the request had the member.
 func (o *Object) Has(name string) bool {
 	i := o.Shape.Index(name)
