@@ -157,6 +157,22 @@ func TestAnEncryptedIndexKeepsItsKey(t *testing.T) {
 	c.call("PUT", "/indexes('grown')", encrypted).want(t, 200, "")
 }
 
+// The oldest version has another similarity than the later ones, in which the index keeps it.
+func TestASimilarityOfAnOlderVersionIsInTheSnapshot(t *testing.T) {
+	p := newProbe(t, nil)
+	require.Equal(t, 201, p.send("POST", "/indexes?api-version=2019-05-06", small).status)
+	require.Equal(t, 200, p.send("PUT", "/indexes('small')?api-version=2024-07-01", small).status)
+	require.Equal(t, 200, p.send("PUT", "/indexes('small')?api-version=2024-07-01", small).status, "again")
+	before := snapshot(t, p.Server)
+	other := NewServer(nil)
+	require.NoError(t, other.Restore(strings.NewReader(before)))
+	require.Equal(t, before, snapshot(t, other))
+	definition, _ := p.IndexDefinition("small")
+	require.Contains(t, string(definition), "ClassicSimilarity")
+	restored, _ := other.IndexDefinition("small")
+	require.JSONEq(t, string(definition), string(restored))
+}
+
 // Added fields precede the stored ones and are null in existing documents.
 func TestDocumentsSurviveAnUpdate(t *testing.T) {
 	c := newCaller(t)

@@ -97,7 +97,7 @@ func (p *snapshotWriter) definition(sc *schema.Index) {
 	separator := "\n"
 	for i := range sc.Object.Shape.Members {
 		m, value := &sc.Object.Shape.Members[i], sc.Object.Values[i]
-		if !shape.ShowsGiven(sc.Object, i, sc.Parsed.Version) {
+		if !sc.Saves(i) {
 			continue
 		}
 		p.text(separator + "        \"" + m.Name + "\": ")

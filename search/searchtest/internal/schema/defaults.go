@@ -41,14 +41,11 @@ func (d *definition) complete() {
 		}
 	}
 	if d.Object.Object("similarity") == nil {
-		name := bm25Similarity
-		if !d.Version.Has(apiversion.Similarity) { // recorded: these versions use the older algorithm
-			name = classicSimilarity
-		}
+		name := defaultSimilarity(d.Version)
 		sh := similarityShapes[name]
-		values := make([]any, len(sh.Members))
-		values[0] = name
-		d.Object.Set("similarity", &shape.Object{Shape: sh, Values: values, Given: make([]bool, len(sh.Members))})
+		similarity := &shape.Object{Shape: sh, Values: make([]any, len(sh.Members)), Given: make([]bool, len(sh.Members))}
+		similarity.Give("@odata.type", name)
+		d.Object.Set("similarity", similarity)
 	}
 	if vs := d.Object.Object("vectorSearch"); vs != nil {
 		for _, a := range vs.Objects("algorithms") {

@@ -109,7 +109,15 @@ var similarityShapes = map[string]*shape.Shape{
 	}},
 }
 
-// The default is bm25Similarity, and classicSimilarity in versions without a choice.
+// defaultSimilarity returns the type of the similarity of a new index. Recorded: versions without a choice use the
+// older algorithm.
+func defaultSimilarity(version apiversion.Version) string {
+	if version.Has(apiversion.Similarity) {
+		return bm25Similarity
+	}
+	return classicSimilarity
+}
+
 const (
 	bm25Similarity    = "#Microsoft.Azure.Search.BM25Similarity"
 	classicSimilarity = "#Microsoft.Azure.Search.ClassicSimilarity"

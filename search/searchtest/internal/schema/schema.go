@@ -80,6 +80,14 @@ func compileFields(defs []*shape.Object) ([]*stored.Field, map[string]*stored.Fi
 	return fields, byName
 }
 
+// Saves reports whether a snapshot has the i-th member of the definition: those that the request had, and a similarity
+// from an older version, which a new index would not get.
+func (sc *Index) Saves(i int) bool {
+	o, version := sc.Object, sc.Parsed.Version
+	return shape.ShowsGiven(o, i, version) || o.Shape.Members[i].Name == "similarity" && version.Has(apiversion.Similarity) &&
+		o.Object("similarity").Shape != similarityShapes[defaultSimilarity(version)]
+}
+
 func compileField(d *shape.Object) *stored.Field {
 	f := &stored.Field{Name: d.Str("name")}
 	f.Type, f.Collection, _ = stored.ParseType(d.Str("type"))
