@@ -69,6 +69,7 @@ func (f *Rule) takesEverythingOf(other *Rule) bool {
 		(f.Method == "" || strings.EqualFold(f.Method, other.Method)) &&
 		(f.Path == "" || f.Path == other.Path) &&
 		(f.Index == "" || f.Index == other.Index) &&
+		(f.Semantic == "" || other.Semantic != "") &&
 		f.OverBytes <= other.OverBytes && f.OverActions <= other.OverActions
 }
 
