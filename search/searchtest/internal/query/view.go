@@ -27,7 +27,7 @@ type View struct {
 	nextID uint32
 	gone   int // empty rows
 	keys   keyOrder
-	age    int // how often all search structures were dropped
+	age    int // how often a search structure was dropped
 
 	// Built from the rows by the first search that needs them.
 	schema     *schema.Index // the definition for which they were built
@@ -147,8 +147,8 @@ func (v *View) take(w *Write) {
 	if w.Data == nil {
 		return
 	}
-	if !found {
-		v.keys.add(w.Key)
+	if !found && v.keys.add(w.Key) {
+		v.age++ // a search that prepared the list must prepare it again
 	}
 	id := v.nextID
 	v.nextID++

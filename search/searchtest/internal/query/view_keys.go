@@ -15,13 +15,15 @@ type keyOrder struct {
 
 // add adds a key that is new or was deleted. If new keys exceed the list by 1000, the whole list is dropped, because
 // another walk may never come; the next walk would build it again.
-func (k *keyOrder) add(key string) {
+func (k *keyOrder) add(key string) (dropped bool) {
 	if k.all == nil {
-		return
+		return false
 	}
-	if k.more = append(k.more, key); len(k.more) > len(k.all)+1000 {
-		*k = keyOrder{}
+	if k.more = append(k.more, key); len(k.more) <= len(k.all)+1000 {
+		return false
 	}
+	*k = keyOrder{}
+	return true
 }
 
 // needKeys builds or updates the keys. v.mu must be held for writing.
