@@ -142,6 +142,22 @@ func TestIllegalKeysHaveACode(t *testing.T) {
 	assert.Contains(t, a.body, `"details":[{"code":"InvalidDocumentKey"`)
 }
 
+// The message names every action that breaks a rule, and the details explain them.
+func TestAllInvalidDocumentsAreNamed(t *testing.T) {
+	p := newProbe(t, nil)
+	a := p.index(`{"id":"1"}`, `{"s":"x"}`, `{"id":"3","v":[1]}`, `{"id":"a b","v":[1]}`, `{"@search.action":"x","id":"_"}`, `{"id":"6"}`, `{"id":null}`)
+	assert.Equal(t, http.StatusBadRequest, a.status)
+	assert.Regexp(t, `^The request is invalid\. Details: actions : 1: Document key cannot be missing or empty\. 2: There's a mismatch in .* vector field\. `+
+		`3: There's a mismatch in .* vector field\. 4: The value 'x' is not a valid @search\.action\. [^:]*: upload, merge, mergeOrUpload, delete\. 6: Document key cannot be missing or empty\.$`, a.message())
+	assert.Contains(t, a.body, `"code":"OperationNotAllowed"`)
+	assert.Contains(t, a.body, `"details":[{"code":"MissingKeyField","message":"1: Document key cannot be missing or empty. Parameters: actions"},{"code":"MissingKeyField","message":"6: `)
+	assert.Equal(t, "0", p.count())
+
+	// The JSON reader stops at its first error.
+	a = p.index(`{"s":"x"}`, `{"id":"1","no":1}`, `{"id":""}`)
+	assert.Contains(t, a.message(), "Details: The property 'no' does not exist")
+}
+
 func TestLegalKeys(t *testing.T) {
 	p := newProbe(t, nil)
 	for _, key := range []string{"a", "Z", "0", "-", "=", "a_", "-_=", strings.Repeat("k", batch.MaxKeyLength)} {

@@ -39,9 +39,10 @@ type Parser struct {
 	version apiversion.Version
 	Limits
 
-	Actions []Action // the slice is reused; keys and the data of uploads are not
-	surplus int      // number of actions after the maximum
-	merges  []byte   // the data of merges
+	Actions []Action  // the slice is reused; keys and the data of uploads are not
+	surplus int       // number of actions after the maximum
+	refused []refused // actions that break a rule
+	merges  []byte    // the data of merges
 
 	// State of the current document:
 	Buf       []byte // its stored form, as far as it was read
@@ -123,7 +124,8 @@ func (p *Parser) Parse() *reply.Error {
 	return nil
 }
 
-// Value reads the array of actions.
+// Value reads the array of actions. Like the service, it names all actions that break a rule, but only the first error
+// of the JSON reader.
 func (p *Parser) Value() *reply.Error {
 	switch p.Peek() {
 	case '[':
@@ -161,7 +163,7 @@ func (p *Parser) Value() *reply.Error {
 			p.Pos++
 		case ']':
 			p.Pos++
-			return nil
+			return p.refusal()
 		default:
 			p.Fail("a comma or the end of the array was expected")
 			return p.malformed()
@@ -182,12 +184,14 @@ func (p *Parser) action() *reply.Error {
 	if err := p.object(p.Schema.Fields, p.Schema.ByName, &a.Type); err != nil {
 		return err
 	}
-	position := len(p.Actions)
 	if !p.hasKey || p.key == "" {
-		return p.noKey(position)
+		p.noKey()
+	} else {
+		p.checkKey(p.key)
 	}
-	if err := p.checkKey(position, p.key); err != nil {
-		return err
+	if len(p.refused) > 0 { // only for the positions of further actions
+		p.Actions = append(p.Actions, a)
+		return nil
 	}
 	a.Key, a.Size = p.key, p.Pos-start
 	if a.Type != models.ActionTypeDelete {
@@ -331,7 +335,7 @@ func (p *Parser) actionType(typ *models.ActionType) *reply.Error {
 	case "delete":
 		*typ = models.ActionTypeDelete
 	default:
-		return p.actionError(len(p.Actions), fmt.Sprintf("The value '%s' is not a valid @search.action. Valid values are: upload, merge, mergeOrUpload, delete.", raw))
+		p.refuseAction(fmt.Sprintf("The value '%s' is not a valid @search.action. Valid values are: upload, merge, mergeOrUpload, delete.", raw), "")
 	}
 	return nil
 }
@@ -390,7 +394,8 @@ func (p *Parser) collection(f *stored.Field) *reply.Error {
 	size, n := f.Type.Size(), 0
 	if p.Peek() == ']' {
 		p.Pos++
-		return p.checkDimensions(f, 0)
+		p.checkDimensions(f, 0)
+		return nil
 	}
 	for ; ; n++ {
 		if p.Peek() == 'n' {
@@ -421,7 +426,8 @@ func (p *Parser) collection(f *stored.Field) *reply.Error {
 			p.Pos++
 		case ']':
 			p.Pos++
-			return p.checkDimensions(f, n+1)
+			p.checkDimensions(f, n+1)
+			return nil
 		default:
 			p.Fail("a comma or the end of the array was expected")
 			return p.malformed()

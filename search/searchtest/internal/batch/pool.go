@@ -29,7 +29,7 @@ func NewParser(data []byte, sc *schema.Index, version apiversion.Version, l Limi
 	p.Scanner = wire.Scanner{Data: data}
 	p.Schema, p.version = sc, version
 	p.Limits = l
-	p.Actions, p.surplus, p.merges = p.Actions[:0], 0, p.merges[:0]
+	p.Actions, p.surplus, p.merges, p.refused = p.Actions[:0], 0, p.merges[:0], nil
 	return p
 }
 
