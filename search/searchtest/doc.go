@@ -179,7 +179,13 @@
 // of knowledge sources, and agents are answered with 501 and a message that names the
 // feature. So are:
 //   - semantic queries, without Options.SemanticStandIn;
-//   - vector queries that contain no vector, such as those with a text;
+//   - vector queries that contain no vector, such as those with a text; hybridSearch,
+//     filterOverride and the vectorFilterMode strictPostFilter; search.ismatchscoring in the
+//     filter of a vector query;
+//   - moreLikeThis, speller, queryRewrites and semanticFields, and queryLanguage except in
+//     semantic queries;
+//   - in a GET, a parameter of another version, and the name that a parameter has in a POST,
+//     such as filter for $filter;
 //   - the parameter debug, except for semantic queries of previews;
 //   - facets of previews, except metrics;
 //   - text analysis by a component that is not emulated, such as most Microsoft analyzers.

@@ -95,8 +95,9 @@ type Options struct {
 	// much memory as the documents. Defaults to off.
 	KeepContents bool
 	// DiscardDocuments keeps the keys of documents and drops their contents, for runs with more
-	// documents than memory. All checks, statuses and counts stay the same; a lookup returns
-	// only the key.
+	// documents than memory. The checks of each request, statuses and counts stay the same,
+	// except that no merge is refused for more than 3000 objects together with the stored ones.
+	// Sizes count only keys, and a lookup returns only the key.
 	DiscardDocuments bool
 
 	// Logger gets warnings, and one line per request at debug level, without contents or keys.

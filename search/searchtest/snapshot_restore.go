@@ -31,8 +31,8 @@ import (
 // not exist, because these may be deleted too. Documents are visible at once. Entity tags are new and histories start empty. The log
 // of requests and the faults stay.
 //
-// Restore may be called while requests run: each request sees either the old or the new
-// content.
+// Restore may be called while requests run: each request sees an index as it was before or
+// as it is afterwards. A search that is under way may use the new synonym maps.
 func (s *Server) Restore(r io.Reader) error {
 	data, err := io.ReadAll(r)
 	if err != nil {
