@@ -28,8 +28,8 @@ import (
 // An error contains the line and the column, and leaves the service unchanged. Restore checks
 // content as requests do, with two exceptions: the number and the size of requests are not
 // limited, and definitions may name synonym maps, data sources, skillsets and indexes that do
-// not exist, because these may be deleted too. Documents are visible at once. Entity tags are new and histories start empty. The log
-// of requests and the faults stay.
+// not exist, because these may be deleted too. Documents are visible at once. Entity tags are
+// new and histories start empty. The log of requests and the faults stay.
 //
 // Restore may be called while requests run: each request sees an index as it was before or
 // as it is afterwards. A search that is under way may use the new synonym maps.
