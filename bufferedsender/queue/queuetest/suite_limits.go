@@ -116,6 +116,14 @@ func parkedLimits() []promise {
 			c.did(n, err, 1, "Unpark")
 			c.full(upload("d", body[:1000]))
 		}),
+		limited("a record that replaces parked bytes needs room only for more than these, and is not counted twice", Config{MaxBytes: 10_000}, func(c *trial) {
+			body := strings.Repeat("x", 6000)
+			c.add(upload("a", body))
+			c.end(queue.Park, c.reserve(1))
+			c.add(upload("a", body))
+			c.add(upload("b", body[:3000]))
+			c.full(upload("c", body[:3000]))
+		}),
 		limited("a queue whose parked keys have used up their share says so, and how many they are", Config{MaxKeys: 2}, func(c *trial) {
 			fault := func() error {
 				c.t.Helper()

@@ -51,7 +51,9 @@ func (b *Book[R]) Fits(changes []Change[R]) error {
 			if n != nil && n.isParked() && !unparked[c.Key] {
 				unparked[c.Key] = true
 				after.Parked--
-				after.ParkedBytes -= bytesOf(n.more.parked)
+				aside := bytesOf(n.more.parked)
+				after.Bytes -= aside
+				after.ParkedBytes -= aside
 			}
 		}
 		after.Bytes += size
@@ -65,7 +67,7 @@ func (b *Book[R]) bounds() bounds.Bounds {
 }
 
 func (b *Book[R]) fill() bounds.Fill {
-	return bounds.Fill{Keys: int64(b.keys()), Parked: b.parked, Bytes: b.bytes, ParkedBytes: b.parkedBytes}
+	return bounds.Fill{Keys: int64(b.keys()), Parked: b.parked, Bytes: b.bytes - b.replacedBytes, ParkedBytes: b.parkedBytes}
 }
 
 // Fault returns an error once parked keys have used up their share of the bounds, otherwise nil.
@@ -195,6 +197,7 @@ func (b *Book[R]) unpark(n *node[R]) (replaced int) {
 		b.letGo(m.parked[i].Ref)
 	}
 	m.replaced = &last
+	b.replacedBytes += int64(last.Ref.Bytes())
 	b.say(&m.replacedReason, m.reason)
 	b.say(&m.reason, "")
 	b.parkedBytes -= bytesOf(m.parked)
@@ -209,6 +212,7 @@ func (b *Book[R]) unpark(n *node[R]) (replaced int) {
 
 func (b *Book[R]) forgetReplaced(n *node[R]) {
 	if m := n.more; m != nil && m.replaced != nil {
+		b.replacedBytes -= int64(m.replaced.Ref.Bytes())
 		b.letGo(m.replaced.Ref)
 		m.replaced = nil
 		b.say(&m.replacedReason, "")

@@ -149,6 +149,7 @@ type Book[R Ref] struct {
 
 	waiting, leased, parked int64 // keys
 	parkedBytes             int64 // of parked keys and bodies
+	replacedBytes           int64 // of Entry.Replaced, which no bound counts
 	quiets                  int   // keys for which only the end of an Uncertain is kept
 
 	ripe bool // see Ripe

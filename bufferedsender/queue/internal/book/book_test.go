@@ -95,7 +95,7 @@ func (b *Book[R]) nameOf(n *node[R], of int) string {
 
 func (b *Book[R]) verify(t *testing.T, when string) {
 	t.Helper()
-	var waiting, leased, parked, bytes, parkedBytes int64
+	var waiting, leased, parked, bytes, parkedBytes, replacedBytes int64
 	quiets := 0
 	gens, held := map[uint32]int{}, map[queue.ID][2]int{}
 	live := map[*reservation]int{}
@@ -124,6 +124,7 @@ func (b *Book[R]) verify(t *testing.T, when string) {
 			}
 			if m.replaced != nil {
 				sum(m.replaced)
+				replacedBytes += int64(m.replaced.Ref.Bytes())
 			}
 		}
 		if n.isLeased() {
@@ -155,7 +156,7 @@ func (b *Book[R]) verify(t *testing.T, when string) {
 			require.False(t, b.before(h.kind, h.items[at], h.items[(at-1)/2]), when)
 		}
 	}
-	require.Equal(t, [...]int64{waiting, leased, parked, bytes, parkedBytes}, [...]int64{b.waiting, b.leased, b.parked, b.bytes, b.parkedBytes}, when)
+	require.Equal(t, [...]int64{waiting, leased, parked, bytes, parkedBytes, replacedBytes}, [...]int64{b.waiting, b.leased, b.parked, b.bytes, b.parkedBytes, b.replacedBytes}, when)
 	require.Equal(t, quiets, b.quiets, when)
 	require.Equal(t, gens, b.gens, when)
 	require.Len(t, b.holders, len(held), when)

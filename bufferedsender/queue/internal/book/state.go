@@ -149,6 +149,7 @@ func (b *Book[R]) restoreMore(n *node[R], now time.Time, s *State[R]) {
 		m.replaced = s.Replaced
 		b.say(&m.replacedReason, s.ReplacedReason)
 		b.keep(s.Replaced.Ref)
+		b.replacedBytes += int64(s.Replaced.Ref.Bytes())
 	}
 }
 
