@@ -27,6 +27,9 @@ func (q *Queue) Append(ctx context.Context, what queue.Call) (queue.Receipt, err
 		defer e.free()
 	}
 	c, err := q.change(ctx, adds, size, wrong)
+	if errors.Is(err, queue.ErrFull) {
+		c, err = q.repeat(ctx, &what, err)
+	}
 	if err != nil {
 		return queue.Receipt{}, err
 	}
@@ -44,6 +47,19 @@ func (q *Queue) Append(ctx context.Context, what queue.Call) (queue.Receipt, err
 		return queue.Receipt{}, fmt.Errorf("filequeue: %w: %w", queue.ErrUnknown, err)
 	}
 	return receipt, nil
+}
+
+// repeat begins a call for which there is no room but that needs none, because it is not new. It returns the error full
+// for others.
+func (q *Queue) repeat(ctx context.Context, what *queue.Call, full error) (*call, error) {
+	c, err := q.begin(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, repeated, err := q.adders.Answer(c.now, what); repeated || err != nil {
+		return c, nil
+	}
+	return nil, errors.Join(full, c.end())
 }
 
 func (c *call) append(what *queue.Call, e *encodedCall) (queue.Receipt, error) {

@@ -1,11 +1,13 @@
 package filequeue
 
 import (
+	"context"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,6 +45,34 @@ func TestWhatAFailedSyncHasLeftInMemoryIsDurableAfterAnOpen(t *testing.T) {
 		q, err := openDisk(d, nil)
 		require.NoError(t, err)
 		require.Len(t, contents(t, q), 3)
+		require.NoError(t, q.Close())
+	})
+}
+
+// A call is in the log although its caller does not know that: ErrFull would say that nothing was kept.
+func TestARepeatedCallOnAFullDiskIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := smallDisk(4)
+		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
+		a := newAdder(q)
+		synctest.Wait()
+		small, slow := d.Fail, make(chan struct{})
+		d.Fail = func(op, _ string) error {
+			if op == "sync" {
+				<-slow
+			}
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, a.append(ctx, upload("a", 1)), queue.ErrUnknown)
+		close(slow)
+		synctest.Wait()
+		d.Fail = small
+		fill(t, q)
+		require.ErrorIs(t, newAdder(q).append(t.Context(), upload("b", 1)), queue.ErrFull)
+		a.number--
+		require.NoError(t, a.append(t.Context(), upload("a", 1)))
 		require.NoError(t, q.Close())
 	})
 }
