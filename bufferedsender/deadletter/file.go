@@ -21,7 +21,8 @@ type File struct {
 	sizes    map[string]int64 // of all files with dead letters, by stem
 	total    int64            // sum of sizes
 	newest   string           // the latest stem; the next one is greater
-	journals map[string]int   // number of entries appended by this File, by stem; 0: earlier entries may not be durable
+	journals map[string]int   // number of the last entry, by stem; 0: earlier entries may not be durable
+	entries  int              // how many this File has appended, so that no number is used twice
 	written  int64            // number of dead letters
 	missing  int64            // number of those that Open has missed
 	unmarked map[string]entry // marks of versions that are not durable, by stem

@@ -100,6 +100,28 @@ func TestAVersionThatIsAppliedIsNoLetter(t *testing.T) {
 	require.NoError(t, f.Write(t.Context(), applied(testIndex, "a", 9)), "there is nothing to mark")
 }
 
+// After the failure the journal is repeated, so it has as many calls again as when the rewrite began.
+func TestAMarkThatComesDuringARewriteIsKeptAfterAFailedOne(t *testing.T) {
+	d, f := filled(t, nil, aged("a", 4), aged("b", 4))
+	require.NoError(t, f.Write(t.Context(), applied(testIndex, "another", 1)), "so that versions are known")
+	d.Fail = func(op, name string) error {
+		if op != "sync" || !strings.HasSuffix(name, rewriteExt) {
+			return nil
+		}
+		failOn(d, "write", journalExt) // the copy has filled the disk
+		require.ErrorIs(t, f.Write(t.Context(), applied(testIndex, "a", 9)), disktest.ErrDisk)
+		d.Fail = nil
+		require.NoError(t, f.Write(t.Context(), applied(testIndex, "another", 2)))
+		return nil
+	}
+	n, err := f.Discard(t.Context(), func(l Letter) bool { return l.Key == "b" })
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	report, err := Replay(t.Context(), openDisk(t, d, nil), testIndex, &service{}, nil)
+	require.NoError(t, err)
+	require.Equal(t, Report{Outdated: 1}, report)
+}
+
 // A disk that fails is reported and tried again, and meanwhile the File knows.
 func TestAMarkThatCannotBeWrittenIsReportedAndWrittenLater(t *testing.T) {
 	for _, op := range []string{"write", "sync", "sync names"} {

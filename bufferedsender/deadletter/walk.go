@@ -129,7 +129,7 @@ func (p *walk) settle() error {
 func (p *walk) rewrite(stem string) error {
 	p.f.mu.Lock()
 	_, there := p.f.sizes[stem]
-	entries := p.f.journals[stem]
+	last := p.f.journals[stem]
 	p.f.mu.Unlock()
 	if !there {
 		return nil
@@ -178,7 +178,7 @@ func (p *walk) rewrite(stem string) error {
 	}
 	delete(p.owed, stem)
 	p.f.versions.prune(stem, &j)
-	if size > 0 && p.f.journals[stem] != entries {
+	if size > 0 && p.f.journals[stem] != last {
 		return nil // Write has appended meanwhile; leave it to the next walk
 	}
 	delete(p.f.journals, stem)

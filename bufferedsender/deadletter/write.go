@@ -207,9 +207,9 @@ func (f *File) again(letters []Letter) {
 // The first entry of this File, and the first after a failure, repeats all earlier entries. They are readable but may
 // only be in memory: a successful sync does not cover data that an earlier sync failed to write.
 func (f *File) record(stem string, e entry) error {
-	entries := f.journals[stem]
+	first := f.journals[stem] == 0
 	f.journals[stem] = 0 // until this one is durable
-	if entries == 0 {
+	if first {
 		j, err := readJournal(f.dir, stem)
 		if err != nil {
 			return err
@@ -217,13 +217,14 @@ func (f *File) record(stem string, e entry) error {
 		e = e.after(j.entry())
 	}
 	err := appendEntry(f.dir, stem, e)
-	if err == nil && entries == 0 {
+	if err == nil && first {
 		err = f.dir.SyncNames()
 	}
 	if err != nil {
 		return fmt.Errorf("cannot record the outcome of dead letters: %w", err)
 	}
-	f.journals[stem] = entries + 1
+	f.entries++
+	f.journals[stem] = f.entries
 	return nil
 }
 
