@@ -118,33 +118,40 @@ func withoutBodies(recs []queue.Record, want bool) {
 
 // Park implements queue.Admin.
 func (q *Queue) Park(ctx context.Context, reason string, keys ...string) (int, error) {
-	return q.administer(ctx, spends, keys, reason, func(now time.Time) int { return q.book.Park(now, reason, keys) })
+	more := func(now time.Time, key string) int { return q.stateSize(now, key) + min(len(reason), maxText) }
+	return q.administer(ctx, spends, keys, more, func(now time.Time) int { return q.book.Park(now, reason, keys) })
 }
 
 // Unpark implements queue.Admin.
 func (q *Queue) Unpark(ctx context.Context, keys ...string) (int, error) {
-	return q.administer(ctx, makes, keys, "", func(now time.Time) int { return q.book.Unpark(now, keys) })
+	return q.administer(ctx, makes, keys, q.stateSize, func(now time.Time) int { return q.book.Unpark(now, keys) })
 }
 
 // Drop implements queue.Admin.
 func (q *Queue) Drop(ctx context.Context, keys ...string) (int, error) {
-	return q.administer(ctx, makes, keys, "", func(now time.Time) int { return q.book.Drop(now, keys) })
+	return q.administer(ctx, makes, keys, q.stateSizeDropped, func(now time.Time) int {
+		n := q.book.Drop(now, keys)
+		if n > 0 {
+			q.log.moves = len(q.log.segments) // compaction can regain their room now
+		}
+		return n
+	})
 }
 
-// administer changes keys and writes their states. reason is the reason that each key may get.
-func (q *Queue) administer(ctx context.Context, u use, keys []string, reason string, do func(now time.Time) int) (int, error) {
+// administer changes keys and writes their states. size returns the maximum size of a key's state after the change.
+func (q *Queue) administer(ctx context.Context, u use, keys []string, size func(time.Time, string) int, do func(now time.Time) int) (int, error) {
 	c, err := q.change(ctx, u, 0, nil)
-	for size := 0; err == nil; { // until there is room for the states that the keys have now
+	for room := 0; err == nil; { // until there is room for the states that the keys get
 		need := statesHeader
 		for _, key := range keys {
-			need += q.stateSize(c.now, key) + min(len(reason), maxText)
+			need += size(c.now, key)
 		}
-		if need <= size {
+		if need <= room {
 			break
 		}
-		size = need
+		room = need
 		if err = c.end(); err == nil {
-			c, err = q.change(ctx, u, size, nil)
+			c, err = q.change(ctx, u, room, nil)
 		}
 	}
 	if err != nil {

@@ -35,7 +35,7 @@ func (q *Queue) lives() int64 {
 //
 // While the disk is full, each segment on which nothing depends is removed. A segment with live keys is rewritten only
 // if there is room for it and enough dead bytes to gain room in the end. For each quarter of a segment that calls
-// write, at most as many segments are rewritten as there are.
+// write, and each Drop, at most as many segments are rewritten as there are.
 func (q *Queue) crowded() bool {
 	l := &q.log
 	if len(l.segments) < 2 {

@@ -130,3 +130,60 @@ func TestRewrittenKeysKeepTheirPlaceAndTheirState(t *testing.T) {
 		require.Equal(t, seen[0], seen[1])
 	})
 }
+
+// Parked records are larger than what is left of the disk. Their frames without them are not.
+func TestADropNeedsNoRoomForWhatItDrops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mustOpen(t, smallDisk(10), &Options{SegmentBytes: minSegment})
+		a := newAdder(q)
+		var keys []string
+		for i := range 10 {
+			r := upload(fmt.Sprint("parked", i), 1)
+			r.Body = append(r.Body, strings.Repeat("x", 3*minSegment/10)...)
+			require.NoError(t, a.append(t.Context(), r))
+			park(t, q, r.Key)
+			keys = append(keys, r.Key)
+			synctest.Wait()
+		}
+		fill(t, q)
+		n, err := q.Drop(t.Context(), keys...)
+		require.NoError(t, err)
+		require.Equal(t, 10, n)
+		require.NoError(t, q.Close())
+	})
+}
+
+// Nothing is reserved or settled that would let compaction begin.
+func TestDropsMakeRoomOnAFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, opts := smallDisk(8), &Options{SegmentBytes: minSegment}
+		q := mustOpen(t, d, opts)
+		a := newAdder(q)
+		var parked []string
+		for i := 0; ; i++ {
+			r := upload(fmt.Sprint("key", i), 1)
+			r.Body = append(r.Body, strings.Repeat("x", 1000)...)
+			if err := a.append(t.Context(), r); err != nil {
+				require.ErrorIs(t, err, queue.ErrFull)
+				break
+			}
+			if i%3 > 0 {
+				if _, err := q.Park(t.Context(), "why", r.Key); err == nil {
+					parked = append(parked, r.Key)
+				}
+			}
+			synctest.Wait()
+		}
+		require.NoError(t, q.Close())
+		q = mustOpen(t, d, opts)
+		for _, key := range parked {
+			n, err := q.Drop(t.Context(), key)
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+			synctest.Wait()
+		}
+		require.NoError(t, q.Fault())
+		require.NoError(t, newAdder(q).append(t.Context(), upload("x", 1)))
+		require.NoError(t, q.Close())
+	})
+}

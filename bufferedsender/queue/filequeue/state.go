@@ -118,6 +118,23 @@ func (q *Queue) stateSize(now time.Time, key string) int {
 	return size
 }
 
+// stateSizeDropped is stateSize after a Drop.
+func (q *Queue) stateSizeDropped(now time.Time, key string) int {
+	size := q.stateSize(now, key)
+	st, _ := q.book.State(now, key)
+	if len(st.Parked) == 0 {
+		return size // it stays as it is
+	}
+	gone := st.Parked
+	if st.Replaced != nil {
+		gone = append(gone, *st.Replaced)
+	}
+	for i := range gone {
+		size -= recordHeader + int(gone[i].Ref.length)
+	}
+	return size
+}
+
 // records copies records from the log, with their number.
 func (s *states) records(recs []book.Rec[ref]) error {
 	s.b = appendInt(s.b, len(recs))
