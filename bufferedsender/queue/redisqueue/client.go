@@ -27,29 +27,50 @@ type pooled struct {
 	users int
 }
 
-// get returns the client of a URL, and a function that releases it; the last user closes it.
+// get returns the client of a URL, and a function that releases it; the last user closes it. It does not hold the lock
+// while it waits for a server.
 func (p *pool) get(ctx context.Context, url string) (client redis.UniversalClient, leave func() error, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c := p.byURL[url]
+	c := p.join(url, nil)
 	if c == nil {
 		client, err := rediskit.Dial(ctx, url)
 		if err != nil {
 			return nil, nil, fmt.Errorf("redisqueue: %w", err)
 		}
+		if c = p.join(url, client); c.UniversalClient != client { // another call was faster
+			_ = client.Close() // nothing uses it
+		}
+	}
+	return c.UniversalClient, func() error { return p.leave(url, c) }, nil
+}
+
+// join adds a user to the client of a URL. If there is none, it becomes client; nil if that is nil.
+func (p *pool) join(url string, client redis.UniversalClient) *pooled {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.byURL[url]
+	if c == nil {
+		if client == nil {
+			return nil
+		}
 		c = &pooled{UniversalClient: client}
 		p.byURL[url] = c
 	}
 	c.users++
-	return c.UniversalClient, func() error {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if c.users--; c.users > 0 {
-			return nil
-		}
+	return c
+}
+
+func (p *pool) leave(url string, c *pooled) error {
+	p.mu.Lock()
+	c.users--
+	last := c.users == 0
+	if last {
 		delete(p.byURL, url)
-		return c.Close()
-	}, nil
+	}
+	p.mu.Unlock()
+	if !last {
+		return nil
+	}
+	return c.Close()
 }
 
 // run runs a script on a shard until it has an answer or ctx ends. unsure reports whether the script may have been

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -114,6 +115,56 @@ func TestCallsAreBoundedByTheirContextWhileAnotherIsClosing(t *testing.T) {
 	wg.Wait()
 	t.Log(err)
 	require.Less(t, took, 2*time.Second)
+}
+
+func TestServerThatDoesNotReplyDelaysNoClientOfAnotherOne(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close()
+	there := redis.NewClient(&redis.Options{})
+	p := pool{byURL: map[string]*pooled{"there": {UniversalClient: there, users: 0}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, _, err := p.get(ctx, "redis://"+silent.Addr().String())
+		failed <- err
+	}()
+	conn, err := silent.Accept() // now it waits for a reply
+	require.NoError(t, err)
+	defer conn.Close()
+	c, leave, err := p.get(t.Context(), "there")
+	require.NoError(t, err)
+	require.Same(t, there, c)
+	require.NoError(t, leave())
+	require.Empty(t, p.byURL)
+	require.Empty(t, failed, "the other one waits")
+	cancel()
+	require.Error(t, <-failed)
+}
+
+func TestClientsThatAreMadeTogetherBecomeOne(t *testing.T) {
+	t.Parallel()
+	url := "redis://" + servers.NewRedis(t).Addr()
+	p := pool{byURL: map[string]*pooled{}}
+	var wg sync.WaitGroup
+	var got [8]redis.UniversalClient
+	var leaves [len(got)]func() error
+	for i := range got {
+		wg.Go(func() {
+			var err error
+			got[i], leaves[i], err = p.get(t.Context(), url)
+			assert.NoError(t, err)
+		})
+	}
+	wg.Wait()
+	for i, leave := range leaves {
+		require.Same(t, got[0], got[i])
+		require.NoError(t, got[i].Ping(t.Context()).Err())
+		require.NoError(t, leave())
+	}
+	require.Empty(t, p.byURL)
+	require.ErrorIs(t, got[0].Ping(t.Context()).Err(), redis.ErrClosed)
 }
 
 func TestServerThatCannotBeDialledIsTriedAgain(t *testing.T) {
