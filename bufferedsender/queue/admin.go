@@ -40,7 +40,7 @@ type Inspection struct {
 	States State
 	// Keys selects by key; nil means all.
 	Keys []string
-	// Limit is the maximum number of entries; 0 means 100.
+	// Limit is the maximum number of entries; 100 if it is not positive.
 	Limit int
 	// Bodies requests that Record.Body is filled in.
 	Bodies bool

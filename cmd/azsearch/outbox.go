@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"time"
 
@@ -181,7 +182,7 @@ func outboxResume(ctx context.Context, c *outboxCall) error {
 }
 
 func outboxLetters(ctx context.Context, c *outboxCall) error {
-	limit := c.Int("limit")
+	limit := min(c.Int("limit"), math.MaxInt-1)
 	all, err := c.table.DeadLetters(ctx, c.db, 0, limit+1)
 	if err != nil {
 		return err

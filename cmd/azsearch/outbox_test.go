@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"database/sql"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -54,6 +56,9 @@ func TestOutboxSession(t *testing.T) {
 4 +b +delete +1970-\S+ +document \(the key has newer rows\) +400 +bad\\u001b
 … and more: -limit is 2
 $`, got.stdout)
+			got = s.run("outbox", "letters", url, "-limit", strconv.Itoa(math.MaxInt))
+			assert.Zero(t, got.code, got.stderr)
+			assert.Contains(t, got.stdout, "\n5 ")
 			assert.Equal(t, ended{0, "{\"paused\":true}\n", ""}, s.run("outbox", "pause", url, "-json"))
 			got = s.run("doctor", "-endpoint", "emulator", "-outbox", url)
 			assert.Zero(t, got.code, got.stderr)

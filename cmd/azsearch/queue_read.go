@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -46,7 +47,7 @@ func queuePeek(ctx context.Context, c *queueCall) error {
 
 // list prints the entries in the given states, 0 for all: those of the named keys, or the first -limit.
 func (c *queueCall) list(ctx context.Context, states queue.State) error {
-	limit := c.Int("limit")
+	limit := min(c.Int("limit"), math.MaxInt-1)
 	if len(c.keys) > 0 {
 		limit = max(limit, len(c.keys)) // print every named key
 	}

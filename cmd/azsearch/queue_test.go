@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,6 +142,7 @@ func TestPeekPrintsKeysInTheOrderOfSendingAndNothingThatATerminalObeys(t *testin
 	assert.Equal(t, 4, strings.Count(out, "\n"), "the keys that were named only: %s", out)
 
 	assert.Contains(t, onQueue(t, "peek", dir, "-limit", "2"), "\n… and more")
+	assert.Equal(t, 5, strings.Count(onQueue(t, "peek", dir, "-limit", fmt.Sprint(math.MaxInt)), ": 1 waiting"))
 	assert.Equal(t, "nothing\n", onQueue(t, "parked", dir))
 }
 

@@ -1,7 +1,6 @@
 package queuelab
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -125,7 +124,11 @@ func (m *Model) Inspect(now time.Time, what queue.Inspection) (entries []queue.E
 		}
 		return 1
 	})
-	for _, e := range found[:min(len(found), cmp.Or(what.Limit, 100))] {
+	limit := what.Limit
+	if limit <= 0 {
+		limit = 100
+	}
+	for _, e := range found[:min(len(found), limit)] {
 		entries = append(entries, e.inspect(now, what.Bodies))
 	}
 	return entries

@@ -36,7 +36,7 @@ const (
 
 // Inspect implements queue.Admin.
 func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) (all []queue.Entry, err error) {
-	if what.Limit == 0 {
+	if what.Limit <= 0 {
 		what.Limit = 100
 	}
 	c, err := q.begin(ctx, nil)

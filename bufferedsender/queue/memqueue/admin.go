@@ -15,7 +15,7 @@ func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Ent
 		return nil, err
 	}
 	defer q.end(false)
-	if what.Limit == 0 {
+	if what.Limit <= 0 {
 		what.Limit = 100
 	}
 	var entries []queue.Entry

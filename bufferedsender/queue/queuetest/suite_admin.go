@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -101,6 +102,18 @@ func adminPromises() []promise {
 			entries, err = c.admin().Inspect(c.ctx, queue.Inspection{Limit: 1000})
 			c.noError(err, "Inspect")
 			equal(c, len(entries), 120, "entries")
+		}),
+		of("Inspect takes any Limit", func(c *trial) {
+			var records []queue.Record
+			for i := range 2100 {
+				records = append(records, upload(fmt.Sprint("many ", i), "1"))
+			}
+			c.add(records...)
+			for limit, want := range map[int]int{math.MinInt: 100, -1: 100, 1: 1, math.MaxInt/4 + 1: len(records), math.MaxInt: len(records)} {
+				entries, err := c.admin().Inspect(c.ctx, queue.Inspection{Limit: limit})
+				c.noError(err, "Inspect")
+				equal(c, len(entries), want, fmt.Sprint("entries of Limit ", limit))
+			}
 		}),
 		of("Inspect returns the holder of a key, and when a key is due", func(c *trial) {
 			c.add(class(since(upload("a", "1"), c.h.Now().Add(-time.Minute)), 3), upload("b", "2"))

@@ -1,7 +1,6 @@
 package redisqueue
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -136,14 +135,17 @@ func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Ent
 		return nil, err
 	}
 	defer q.end()
-	limit := cmp.Or(what.Limit, 100)
+	limit := what.Limit
+	if limit <= 0 {
+		limit = 100
+	}
 	var found []entry
 	take := func(e entry) {
 		if e.State == 0 || what.States != 0 && e.State&what.States == 0 {
 			return
 		}
 		found = append(found, e)
-		if len(found) > 4*limit+1000 {
+		if (len(found)-1000)/4 > limit {
 			slices.SortFunc(found, compareEntries)
 			found = found[:limit]
 		}
