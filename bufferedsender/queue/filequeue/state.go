@@ -121,8 +121,8 @@ func (q *Queue) stateSize(now time.Time, key string) int {
 // stateSizeDropped is stateSize after a Drop.
 func (q *Queue) stateSizeDropped(now time.Time, key string) int {
 	size := q.stateSize(now, key)
-	st, _ := q.book.State(now, key)
-	if len(st.Parked) == 0 {
+	st, ok := q.book.State(now, key)
+	if !ok || len(st.Parked) == 0 {
 		return size // it stays as it is
 	}
 	gone := st.Parked
