@@ -73,6 +73,8 @@ func limitPromises() []promise {
 }
 
 // parkedLimits are promises about parked keys, which only operators remove.
+//
+//archtest:long a list of independent promises
 func parkedLimits() []promise {
 	return []promise{
 		limited("parked keys have their own share, and only more than that takes room from others", Config{MaxKeys: 2}, func(c *trial) {
