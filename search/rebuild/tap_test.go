@@ -263,11 +263,11 @@ func TestAReadCountsFromWhenTheRecordWasAskedFor(t *testing.T) {
 		w := newWorld(t, 0)
 		store := &late{Store: w.store}
 		tap := w.opened(store)
-		store.by = 50 * time.Second
+		store.by = 8 * time.Second
 		time.Sleep(2 * time.Minute)
-		require.NoError(t, tap.Before(t.Context(), []string{"x"})) // answered 50 s later with the state at the request
+		require.NoError(t, tap.Before(t.Context(), []string{"x"})) // answered 8 s later with the state at the request
 		w.set(func(r *Record) { r.Phase, r.Epoch, r.Round = PhaseMarking, 1, 1 })
-		time.Sleep(20 * time.Second)
+		time.Sleep(55 * time.Second) // 63 s since the request
 		require.NoError(t, tap.Before(t.Context(), []string{"x"}))
 		keys, err := w.store.Marked(t.Context(), 1, 10)
 		require.NoError(t, err)
