@@ -207,8 +207,16 @@ func TestWaitForIndexerWaitsForAnIndexerThatIsCreatedAgain(t *testing.T) {
 		s := newIndexer()
 		at := time.Now()
 		s.last = &indexers.Execution{Status: indexers.ExecutionStatusSuccess, StartTime: &at, EndTime: &at}
-		time.AfterFunc(time.Second, func() { s.last = nil }) // deleted, and created without a run
-		time.AfterFunc(time.Hour, func() { s.begin(time.Now()) })
+		answer := s.answer
+		s.answer = func(n int, req *http.Request) (*http.Response, error) {
+			switch passed := time.Since(at); {
+			case passed > time.Hour && s.last == nil:
+				s.begin(time.Now())
+			case passed > time.Second && passed < time.Hour:
+				s.last = nil // deleted, and created without a run
+			}
+			return answer(n, req)
+		}
 		time.Sleep(time.Millisecond)
 		_, err := newIndexerClient(t, s).WaitForIndexer(t.Context(), "i", nil)
 		require.NoError(t, err)
