@@ -18,8 +18,9 @@ import (
 const module = "github.com/go-azsearch/azsearch"
 
 // mostBytes is the maximum size of the stripped program below on linux/amd64. Without indexers, skills and knowledge
-// it has 9.7 MB. If it grows, go tool nm -size shows what was added.
-const mostBytes = 11_000_000
+// it has 9.7 MB; the assertion to *deadletter.File in bufferedsender links another 0.1 MB. If it grows,
+// go tool nm -size shows what was added.
+const mostBytes = 11_200_000
 
 // consumerProgram uses the sender and the client, and nothing else of the module.
 const consumerProgram = `package main
