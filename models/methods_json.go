@@ -6,305 +6,306 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
-func (x AIServicesVisionParameters) MarshalJSON() ([]byte, error)         { return object.Encode(x) }
-func (x AMLParameters) MarshalJSON() ([]byte, error)                      { return object.Encode(x) }
-func (x ASCIIFoldingTokenFilter) MarshalJSON() ([]byte, error)            { return object.Encode(x) }
-func (x Alias) MarshalJSON() ([]byte, error)                              { return object.Encode(x) }
-func (x AnalyzeTextRequest) MarshalJSON() ([]byte, error)                 { return object.Encode(x) }
-func (x AnalyzeTextResult) MarshalJSON() ([]byte, error)                  { return object.Encode(x) }
-func (x AnalyzedToken) MarshalJSON() ([]byte, error)                      { return object.Encode(x) }
-func (x ApplicationCredentials) MarshalJSON() ([]byte, error)             { return object.Encode(x) }
-func (x AutocompleteItem) MarshalJSON() ([]byte, error)                   { return object.Encode(x) }
-func (x AzureOpenAIParameters) MarshalJSON() ([]byte, error)              { return object.Encode(x) }
-func (x CJKBigramTokenFilter) MarshalJSON() ([]byte, error)               { return object.Encode(x) }
-func (x CORSOptions) MarshalJSON() ([]byte, error)                        { return object.Encode(x) }
-func (x ClassicTokenizer) MarshalJSON() ([]byte, error)                   { return object.Encode(x) }
-func (x CommonGramTokenFilter) MarshalJSON() ([]byte, error)              { return object.Encode(x) }
-func (x CustomAnalyzer) MarshalJSON() ([]byte, error)                     { return object.Encode(x) }
-func (x CustomNormalizer) MarshalJSON() ([]byte, error)                   { return object.Encode(x) }
-func (x DataIdentity) MarshalJSON() ([]byte, error)                       { return object.Encode(x) }
-func (x DictionaryDecompounderTokenFilter) MarshalJSON() ([]byte, error)  { return object.Encode(x) }
-func (x DistanceParameters) MarshalJSON() ([]byte, error)                 { return object.Encode(x) }
-func (x DocumentDebugInfo) MarshalJSON() ([]byte, error)                  { return object.Encode(x) }
-func (x EdgeNGramTokenFilter) MarshalJSON() ([]byte, error)               { return object.Encode(x) }
-func (x EdgeNGramTokenFilterV2) MarshalJSON() ([]byte, error)             { return object.Encode(x) }
-func (x EdgeNGramTokenizer) MarshalJSON() ([]byte, error)                 { return object.Encode(x) }
-func (x ElisionTokenFilter) MarshalJSON() ([]byte, error)                 { return object.Encode(x) }
-func (x EncryptionKey) MarshalJSON() ([]byte, error)                      { return object.Encode(x) }
-func (x ExhaustiveKNNParameters) MarshalJSON() ([]byte, error)            { return object.Encode(x) }
-func (x FacetResult) MarshalJSON() ([]byte, error)                        { return object.Encode(x) }
-func (x FreshnessParameters) MarshalJSON() ([]byte, error)                { return object.Encode(x) }
-func (x HNSWParameters) MarshalJSON() ([]byte, error)                     { return object.Encode(x) }
-func (x IndexStatistics) MarshalJSON() ([]byte, error)                    { return object.Encode(x) }
-func (x KeepTokenFilter) MarshalJSON() ([]byte, error)                    { return object.Encode(x) }
-func (x KeywordMarkerTokenFilter) MarshalJSON() ([]byte, error)           { return object.Encode(x) }
-func (x KeywordTokenizer) MarshalJSON() ([]byte, error)                   { return object.Encode(x) }
-func (x KeywordTokenizerV2) MarshalJSON() ([]byte, error)                 { return object.Encode(x) }
-func (x LengthTokenFilter) MarshalJSON() ([]byte, error)                  { return object.Encode(x) }
-func (x LimitTokenFilter) MarshalJSON() ([]byte, error)                   { return object.Encode(x) }
-func (x MagnitudeParameters) MarshalJSON() ([]byte, error)                { return object.Encode(x) }
-func (x MappingCharFilter) MarshalJSON() ([]byte, error)                  { return object.Encode(x) }
-func (x MicrosoftLanguageStemmingTokenizer) MarshalJSON() ([]byte, error) { return object.Encode(x) }
-func (x MicrosoftLanguageTokenizer) MarshalJSON() ([]byte, error)         { return object.Encode(x) }
-func (x NGramTokenFilter) MarshalJSON() ([]byte, error)                   { return object.Encode(x) }
-func (x NGramTokenFilterV2) MarshalJSON() ([]byte, error)                 { return object.Encode(x) }
-func (x NGramTokenizer) MarshalJSON() ([]byte, error)                     { return object.Encode(x) }
-func (x NamedIndexStatistics) MarshalJSON() ([]byte, error)               { return object.Encode(x) }
-func (x PathHierarchyTokenizerV2) MarshalJSON() ([]byte, error)           { return object.Encode(x) }
-func (x PatternAnalyzer) MarshalJSON() ([]byte, error)                    { return object.Encode(x) }
-func (x PatternCaptureTokenFilter) MarshalJSON() ([]byte, error)          { return object.Encode(x) }
-func (x PatternReplaceCharFilter) MarshalJSON() ([]byte, error)           { return object.Encode(x) }
-func (x PatternReplaceTokenFilter) MarshalJSON() ([]byte, error)          { return object.Encode(x) }
-func (x PatternTokenizer) MarshalJSON() ([]byte, error)                   { return object.Encode(x) }
-func (x PhoneticTokenFilter) MarshalJSON() ([]byte, error)                { return object.Encode(x) }
-func (x QueryAnswer) MarshalJSON() ([]byte, error)                        { return object.Encode(x) }
-func (x QueryCaption) MarshalJSON() ([]byte, error)                       { return object.Encode(x) }
-func (x QueryResultDocumentSubscores) MarshalJSON() ([]byte, error)       { return object.Encode(x) }
-func (x RescoringOptions) MarshalJSON() ([]byte, error)                   { return object.Encode(x) }
-func (x ResourceCounter) MarshalJSON() ([]byte, error)                    { return object.Encode(x) }
-func (x ScalarQuantizationParameters) MarshalJSON() ([]byte, error)       { return object.Encode(x) }
-func (x ScoringFunction) MarshalJSON() ([]byte, error)                    { return object.Encode(x) }
-func (x ScoringProfile) MarshalJSON() ([]byte, error)                     { return object.Encode(x) }
-func (x SearchField) MarshalJSON() ([]byte, error)                        { return object.Encode(x) }
-func (x SearchIndex) MarshalJSON() ([]byte, error)                        { return object.Encode(x) }
-func (x SemanticConfiguration) MarshalJSON() ([]byte, error)              { return object.Encode(x) }
-func (x SemanticField) MarshalJSON() ([]byte, error)                      { return object.Encode(x) }
-func (x SemanticPrioritizedFields) MarshalJSON() ([]byte, error)          { return object.Encode(x) }
-func (x SemanticSearch) MarshalJSON() ([]byte, error)                     { return object.Encode(x) }
-func (x ServiceCounters) MarshalJSON() ([]byte, error)                    { return object.Encode(x) }
-func (x ServiceLimits) MarshalJSON() ([]byte, error)                      { return object.Encode(x) }
-func (x ServiceStatistics) MarshalJSON() ([]byte, error)                  { return object.Encode(x) }
-func (x SharePointApp) MarshalJSON() ([]byte, error)                      { return object.Encode(x) }
-func (x ShingleTokenFilter) MarshalJSON() ([]byte, error)                 { return object.Encode(x) }
-func (x Similarity) MarshalJSON() ([]byte, error)                         { return object.Encode(x) }
-func (x SnowballTokenFilter) MarshalJSON() ([]byte, error)                { return object.Encode(x) }
-func (x StandardAnalyzer) MarshalJSON() ([]byte, error)                   { return object.Encode(x) }
-func (x StandardTokenizer) MarshalJSON() ([]byte, error)                  { return object.Encode(x) }
-func (x StandardTokenizerV2) MarshalJSON() ([]byte, error)                { return object.Encode(x) }
-func (x StemmerOverrideTokenFilter) MarshalJSON() ([]byte, error)         { return object.Encode(x) }
-func (x StemmerTokenFilter) MarshalJSON() ([]byte, error)                 { return object.Encode(x) }
-func (x StopAnalyzer) MarshalJSON() ([]byte, error)                       { return object.Encode(x) }
-func (x StopwordsTokenFilter) MarshalJSON() ([]byte, error)               { return object.Encode(x) }
-func (x Suggester) MarshalJSON() ([]byte, error)                          { return object.Encode(x) }
-func (x SynonymMap) MarshalJSON() ([]byte, error)                         { return object.Encode(x) }
-func (x SynonymTokenFilter) MarshalJSON() ([]byte, error)                 { return object.Encode(x) }
-func (x TagParameters) MarshalJSON() ([]byte, error)                      { return object.Encode(x) }
-func (x TextSubscore) MarshalJSON() ([]byte, error)                       { return object.Encode(x) }
-func (x TextWeights) MarshalJSON() ([]byte, error)                        { return object.Encode(x) }
-func (x TruncateTokenFilter) MarshalJSON() ([]byte, error)                { return object.Encode(x) }
-func (x UaxURLEmailTokenizer) MarshalJSON() ([]byte, error)               { return object.Encode(x) }
-func (x UniqueTokenFilter) MarshalJSON() ([]byte, error)                  { return object.Encode(x) }
-func (x UnknownComponent) MarshalJSON() ([]byte, error)                   { return object.Encode(x) }
-func (x VectorCompression) MarshalJSON() ([]byte, error)                  { return object.Encode(x) }
-func (x VectorSearch) MarshalJSON() ([]byte, error)                       { return object.Encode(x) }
-func (x VectorSearchAlgorithm) MarshalJSON() ([]byte, error)              { return object.Encode(x) }
-func (x VectorSearchProfile) MarshalJSON() ([]byte, error)                { return object.Encode(x) }
-func (x VectorSubscore) MarshalJSON() ([]byte, error)                     { return object.Encode(x) }
-func (x Vectorizer) MarshalJSON() ([]byte, error)                         { return object.Encode(x) }
-func (x VectorsDebugInfo) MarshalJSON() ([]byte, error)                   { return object.Encode(x) }
-func (x WebAPIParameters) MarshalJSON() ([]byte, error)                   { return object.Encode(x) }
-func (x WordDelimiterTokenFilter) MarshalJSON() ([]byte, error)           { return object.Encode(x) }
+func (x AIServicesVisionParameters) MarshalJSON() ([]byte, error)         { return types.Encode(x) }
+func (x AMLParameters) MarshalJSON() ([]byte, error)                      { return types.Encode(x) }
+func (x ASCIIFoldingTokenFilter) MarshalJSON() ([]byte, error)            { return types.Encode(x) }
+func (x Alias) MarshalJSON() ([]byte, error)                              { return types.Encode(x) }
+func (x AnalyzeTextRequest) MarshalJSON() ([]byte, error)                 { return types.Encode(x) }
+func (x AnalyzeTextResult) MarshalJSON() ([]byte, error)                  { return types.Encode(x) }
+func (x AnalyzedToken) MarshalJSON() ([]byte, error)                      { return types.Encode(x) }
+func (x ApplicationCredentials) MarshalJSON() ([]byte, error)             { return types.Encode(x) }
+func (x AutocompleteItem) MarshalJSON() ([]byte, error)                   { return types.Encode(x) }
+func (x AzureOpenAIParameters) MarshalJSON() ([]byte, error)              { return types.Encode(x) }
+func (x CJKBigramTokenFilter) MarshalJSON() ([]byte, error)               { return types.Encode(x) }
+func (x CORSOptions) MarshalJSON() ([]byte, error)                        { return types.Encode(x) }
+func (x ClassicTokenizer) MarshalJSON() ([]byte, error)                   { return types.Encode(x) }
+func (x CommonGramTokenFilter) MarshalJSON() ([]byte, error)              { return types.Encode(x) }
+func (x CustomAnalyzer) MarshalJSON() ([]byte, error)                     { return types.Encode(x) }
+func (x CustomNormalizer) MarshalJSON() ([]byte, error)                   { return types.Encode(x) }
+func (x DataIdentity) MarshalJSON() ([]byte, error)                       { return types.Encode(x) }
+func (x DictionaryDecompounderTokenFilter) MarshalJSON() ([]byte, error)  { return types.Encode(x) }
+func (x DistanceParameters) MarshalJSON() ([]byte, error)                 { return types.Encode(x) }
+func (x DocumentDebugInfo) MarshalJSON() ([]byte, error)                  { return types.Encode(x) }
+func (x EdgeNGramTokenFilter) MarshalJSON() ([]byte, error)               { return types.Encode(x) }
+func (x EdgeNGramTokenFilterV2) MarshalJSON() ([]byte, error)             { return types.Encode(x) }
+func (x EdgeNGramTokenizer) MarshalJSON() ([]byte, error)                 { return types.Encode(x) }
+func (x ElisionTokenFilter) MarshalJSON() ([]byte, error)                 { return types.Encode(x) }
+func (x EncryptionKey) MarshalJSON() ([]byte, error)                      { return types.Encode(x) }
+func (x ExhaustiveKNNParameters) MarshalJSON() ([]byte, error)            { return types.Encode(x) }
+func (x FacetResult) MarshalJSON() ([]byte, error)                        { return types.Encode(x) }
+func (x FreshnessParameters) MarshalJSON() ([]byte, error)                { return types.Encode(x) }
+func (x HNSWParameters) MarshalJSON() ([]byte, error)                     { return types.Encode(x) }
+func (x IndexStatistics) MarshalJSON() ([]byte, error)                    { return types.Encode(x) }
+func (x KeepTokenFilter) MarshalJSON() ([]byte, error)                    { return types.Encode(x) }
+func (x KeywordMarkerTokenFilter) MarshalJSON() ([]byte, error)           { return types.Encode(x) }
+func (x KeywordTokenizer) MarshalJSON() ([]byte, error)                   { return types.Encode(x) }
+func (x KeywordTokenizerV2) MarshalJSON() ([]byte, error)                 { return types.Encode(x) }
+func (x LengthTokenFilter) MarshalJSON() ([]byte, error)                  { return types.Encode(x) }
+func (x LimitTokenFilter) MarshalJSON() ([]byte, error)                   { return types.Encode(x) }
+func (x MagnitudeParameters) MarshalJSON() ([]byte, error)                { return types.Encode(x) }
+func (x MappingCharFilter) MarshalJSON() ([]byte, error)                  { return types.Encode(x) }
+func (x MicrosoftLanguageStemmingTokenizer) MarshalJSON() ([]byte, error) { return types.Encode(x) }
+func (x MicrosoftLanguageTokenizer) MarshalJSON() ([]byte, error)         { return types.Encode(x) }
+func (x NGramTokenFilter) MarshalJSON() ([]byte, error)                   { return types.Encode(x) }
+func (x NGramTokenFilterV2) MarshalJSON() ([]byte, error)                 { return types.Encode(x) }
+func (x NGramTokenizer) MarshalJSON() ([]byte, error)                     { return types.Encode(x) }
+func (x NamedIndexStatistics) MarshalJSON() ([]byte, error)               { return types.Encode(x) }
+func (x PathHierarchyTokenizerV2) MarshalJSON() ([]byte, error)           { return types.Encode(x) }
+func (x PatternAnalyzer) MarshalJSON() ([]byte, error)                    { return types.Encode(x) }
+func (x PatternCaptureTokenFilter) MarshalJSON() ([]byte, error)          { return types.Encode(x) }
+func (x PatternReplaceCharFilter) MarshalJSON() ([]byte, error)           { return types.Encode(x) }
+func (x PatternReplaceTokenFilter) MarshalJSON() ([]byte, error)          { return types.Encode(x) }
+func (x PatternTokenizer) MarshalJSON() ([]byte, error)                   { return types.Encode(x) }
+func (x PhoneticTokenFilter) MarshalJSON() ([]byte, error)                { return types.Encode(x) }
+func (x QueryAnswer) MarshalJSON() ([]byte, error)                        { return types.Encode(x) }
+func (x QueryCaption) MarshalJSON() ([]byte, error)                       { return types.Encode(x) }
+func (x QueryResultDocumentSubscores) MarshalJSON() ([]byte, error)       { return types.Encode(x) }
+func (x RescoringOptions) MarshalJSON() ([]byte, error)                   { return types.Encode(x) }
+func (x ResourceCounter) MarshalJSON() ([]byte, error)                    { return types.Encode(x) }
+func (x ScalarQuantizationParameters) MarshalJSON() ([]byte, error)       { return types.Encode(x) }
+func (x ScoringFunction) MarshalJSON() ([]byte, error)                    { return types.Encode(x) }
+func (x ScoringProfile) MarshalJSON() ([]byte, error)                     { return types.Encode(x) }
+func (x SearchField) MarshalJSON() ([]byte, error)                        { return types.Encode(x) }
+func (x SearchIndex) MarshalJSON() ([]byte, error)                        { return types.Encode(x) }
+func (x SemanticConfiguration) MarshalJSON() ([]byte, error)              { return types.Encode(x) }
+func (x SemanticField) MarshalJSON() ([]byte, error)                      { return types.Encode(x) }
+func (x SemanticPrioritizedFields) MarshalJSON() ([]byte, error)          { return types.Encode(x) }
+func (x SemanticSearch) MarshalJSON() ([]byte, error)                     { return types.Encode(x) }
+func (x ServiceCounters) MarshalJSON() ([]byte, error)                    { return types.Encode(x) }
+func (x ServiceLimits) MarshalJSON() ([]byte, error)                      { return types.Encode(x) }
+func (x ServiceStatistics) MarshalJSON() ([]byte, error)                  { return types.Encode(x) }
+func (x SharePointApp) MarshalJSON() ([]byte, error)                      { return types.Encode(x) }
+func (x ShingleTokenFilter) MarshalJSON() ([]byte, error)                 { return types.Encode(x) }
+func (x Similarity) MarshalJSON() ([]byte, error)                         { return types.Encode(x) }
+func (x SnowballTokenFilter) MarshalJSON() ([]byte, error)                { return types.Encode(x) }
+func (x StandardAnalyzer) MarshalJSON() ([]byte, error)                   { return types.Encode(x) }
+func (x StandardTokenizer) MarshalJSON() ([]byte, error)                  { return types.Encode(x) }
+func (x StandardTokenizerV2) MarshalJSON() ([]byte, error)                { return types.Encode(x) }
+func (x StemmerOverrideTokenFilter) MarshalJSON() ([]byte, error)         { return types.Encode(x) }
+func (x StemmerTokenFilter) MarshalJSON() ([]byte, error)                 { return types.Encode(x) }
+func (x StopAnalyzer) MarshalJSON() ([]byte, error)                       { return types.Encode(x) }
+func (x StopwordsTokenFilter) MarshalJSON() ([]byte, error)               { return types.Encode(x) }
+func (x Suggester) MarshalJSON() ([]byte, error)                          { return types.Encode(x) }
+func (x SynonymMap) MarshalJSON() ([]byte, error)                         { return types.Encode(x) }
+func (x SynonymTokenFilter) MarshalJSON() ([]byte, error)                 { return types.Encode(x) }
+func (x TagParameters) MarshalJSON() ([]byte, error)                      { return types.Encode(x) }
+func (x TextSubscore) MarshalJSON() ([]byte, error)                       { return types.Encode(x) }
+func (x TextWeights) MarshalJSON() ([]byte, error)                        { return types.Encode(x) }
+func (x TruncateTokenFilter) MarshalJSON() ([]byte, error)                { return types.Encode(x) }
+func (x UaxURLEmailTokenizer) MarshalJSON() ([]byte, error)               { return types.Encode(x) }
+func (x UniqueTokenFilter) MarshalJSON() ([]byte, error)                  { return types.Encode(x) }
+func (x UnknownComponent) MarshalJSON() ([]byte, error)                   { return types.Encode(x) }
+func (x VectorCompression) MarshalJSON() ([]byte, error)                  { return types.Encode(x) }
+func (x VectorSearch) MarshalJSON() ([]byte, error)                       { return types.Encode(x) }
+func (x VectorSearchAlgorithm) MarshalJSON() ([]byte, error)              { return types.Encode(x) }
+func (x VectorSearchProfile) MarshalJSON() ([]byte, error)                { return types.Encode(x) }
+func (x VectorSubscore) MarshalJSON() ([]byte, error)                     { return types.Encode(x) }
+func (x Vectorizer) MarshalJSON() ([]byte, error)                         { return types.Encode(x) }
+func (x VectorsDebugInfo) MarshalJSON() ([]byte, error)                   { return types.Encode(x) }
+func (x WebAPIParameters) MarshalJSON() ([]byte, error)                   { return types.Encode(x) }
+func (x WordDelimiterTokenFilter) MarshalJSON() ([]byte, error)           { return types.Encode(x) }
 
-func (x *AIServicesVisionParameters) UnmarshalJSON(b []byte) error        { return object.Decode(b, x) }
-func (x *AMLParameters) UnmarshalJSON(b []byte) error                     { return object.Decode(b, x) }
-func (x *ASCIIFoldingTokenFilter) UnmarshalJSON(b []byte) error           { return object.Decode(b, x) }
-func (x *Alias) UnmarshalJSON(b []byte) error                             { return object.Decode(b, x) }
-func (x *AnalyzeTextRequest) UnmarshalJSON(b []byte) error                { return object.Decode(b, x) }
-func (x *AnalyzeTextResult) UnmarshalJSON(b []byte) error                 { return object.Decode(b, x) }
-func (x *AnalyzedToken) UnmarshalJSON(b []byte) error                     { return object.Decode(b, x) }
-func (x *ApplicationCredentials) UnmarshalJSON(b []byte) error            { return object.Decode(b, x) }
-func (x *AutocompleteItem) UnmarshalJSON(b []byte) error                  { return object.Decode(b, x) }
-func (x *AzureOpenAIParameters) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *CJKBigramTokenFilter) UnmarshalJSON(b []byte) error              { return object.Decode(b, x) }
-func (x *CORSOptions) UnmarshalJSON(b []byte) error                       { return object.Decode(b, x) }
-func (x *ClassicTokenizer) UnmarshalJSON(b []byte) error                  { return object.Decode(b, x) }
-func (x *CommonGramTokenFilter) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *CustomAnalyzer) UnmarshalJSON(b []byte) error                    { return object.Decode(b, x) }
-func (x *CustomNormalizer) UnmarshalJSON(b []byte) error                  { return object.Decode(b, x) }
-func (x *DataIdentity) UnmarshalJSON(b []byte) error                      { return object.Decode(b, x) }
-func (x *DictionaryDecompounderTokenFilter) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }
-func (x *DistanceParameters) UnmarshalJSON(b []byte) error                { return object.Decode(b, x) }
-func (x *DocumentDebugInfo) UnmarshalJSON(b []byte) error                 { return object.Decode(b, x) }
-func (x *EdgeNGramTokenFilter) UnmarshalJSON(b []byte) error              { return object.Decode(b, x) }
-func (x *EdgeNGramTokenFilterV2) UnmarshalJSON(b []byte) error            { return object.Decode(b, x) }
-func (x *EdgeNGramTokenizer) UnmarshalJSON(b []byte) error                { return object.Decode(b, x) }
-func (x *ElisionTokenFilter) UnmarshalJSON(b []byte) error                { return object.Decode(b, x) }
-func (x *EncryptionKey) UnmarshalJSON(b []byte) error                     { return object.Decode(b, x) }
-func (x *ExhaustiveKNNParameters) UnmarshalJSON(b []byte) error           { return object.Decode(b, x) }
-func (x *FacetResult) UnmarshalJSON(b []byte) error                       { return object.Decode(b, x) }
-func (x *FreshnessParameters) UnmarshalJSON(b []byte) error               { return object.Decode(b, x) }
-func (x *HNSWParameters) UnmarshalJSON(b []byte) error                    { return object.Decode(b, x) }
-func (x *IndexStatistics) UnmarshalJSON(b []byte) error                   { return object.Decode(b, x) }
-func (x *KeepTokenFilter) UnmarshalJSON(b []byte) error                   { return object.Decode(b, x) }
-func (x *KeywordMarkerTokenFilter) UnmarshalJSON(b []byte) error          { return object.Decode(b, x) }
-func (x *KeywordTokenizer) UnmarshalJSON(b []byte) error                  { return object.Decode(b, x) }
-func (x *KeywordTokenizerV2) UnmarshalJSON(b []byte) error                { return object.Decode(b, x) }
-func (x *LengthTokenFilter) UnmarshalJSON(b []byte) error                 { return object.Decode(b, x) }
-func (x *LimitTokenFilter) UnmarshalJSON(b []byte) error                  { return object.Decode(b, x) }
-func (x *MagnitudeParameters) UnmarshalJSON(b []byte) error               { return object.Decode(b, x) }
-func (x *MappingCharFilter) UnmarshalJSON(b []byte) error                 { return object.Decode(b, x) }
-func (x *MicrosoftLanguageStemmingTokenizer) UnmarshalJSON(b []byte) error {
-	return object.Decode(b, x)
-}
-func (x *MicrosoftLanguageTokenizer) UnmarshalJSON(b []byte) error   { return object.Decode(b, x) }
-func (x *NGramTokenFilter) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *NGramTokenFilterV2) UnmarshalJSON(b []byte) error           { return object.Decode(b, x) }
-func (x *NGramTokenizer) UnmarshalJSON(b []byte) error               { return object.Decode(b, x) }
-func (x *NamedIndexStatistics) UnmarshalJSON(b []byte) error         { return object.Decode(b, x) }
-func (x *PathHierarchyTokenizerV2) UnmarshalJSON(b []byte) error     { return object.Decode(b, x) }
-func (x *PatternAnalyzer) UnmarshalJSON(b []byte) error              { return object.Decode(b, x) }
-func (x *PatternCaptureTokenFilter) UnmarshalJSON(b []byte) error    { return object.Decode(b, x) }
-func (x *PatternReplaceCharFilter) UnmarshalJSON(b []byte) error     { return object.Decode(b, x) }
-func (x *PatternReplaceTokenFilter) UnmarshalJSON(b []byte) error    { return object.Decode(b, x) }
-func (x *PatternTokenizer) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *PhoneticTokenFilter) UnmarshalJSON(b []byte) error          { return object.Decode(b, x) }
-func (x *QueryAnswer) UnmarshalJSON(b []byte) error                  { return object.Decode(b, x) }
-func (x *QueryCaption) UnmarshalJSON(b []byte) error                 { return object.Decode(b, x) }
-func (x *QueryResultDocumentSubscores) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }
-func (x *RescoringOptions) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *ResourceCounter) UnmarshalJSON(b []byte) error              { return object.Decode(b, x) }
-func (x *ScalarQuantizationParameters) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }
-func (x *ScoringFunction) UnmarshalJSON(b []byte) error              { return object.Decode(b, x) }
-func (x *ScoringProfile) UnmarshalJSON(b []byte) error               { return object.Decode(b, x) }
-func (x *SearchField) UnmarshalJSON(b []byte) error                  { return object.Decode(b, x) }
-func (x *SearchIndex) UnmarshalJSON(b []byte) error                  { return object.Decode(b, x) }
-func (x *SemanticConfiguration) UnmarshalJSON(b []byte) error        { return object.Decode(b, x) }
-func (x *SemanticField) UnmarshalJSON(b []byte) error                { return object.Decode(b, x) }
-func (x *SemanticPrioritizedFields) UnmarshalJSON(b []byte) error    { return object.Decode(b, x) }
-func (x *SemanticSearch) UnmarshalJSON(b []byte) error               { return object.Decode(b, x) }
-func (x *ServiceCounters) UnmarshalJSON(b []byte) error              { return object.Decode(b, x) }
-func (x *ServiceLimits) UnmarshalJSON(b []byte) error                { return object.Decode(b, x) }
-func (x *ServiceStatistics) UnmarshalJSON(b []byte) error            { return object.Decode(b, x) }
-func (x *SharePointApp) UnmarshalJSON(b []byte) error                { return object.Decode(b, x) }
-func (x *ShingleTokenFilter) UnmarshalJSON(b []byte) error           { return object.Decode(b, x) }
-func (x *Similarity) UnmarshalJSON(b []byte) error                   { return object.Decode(b, x) }
-func (x *SnowballTokenFilter) UnmarshalJSON(b []byte) error          { return object.Decode(b, x) }
-func (x *StandardAnalyzer) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *StandardTokenizer) UnmarshalJSON(b []byte) error            { return object.Decode(b, x) }
-func (x *StandardTokenizerV2) UnmarshalJSON(b []byte) error          { return object.Decode(b, x) }
-func (x *StemmerOverrideTokenFilter) UnmarshalJSON(b []byte) error   { return object.Decode(b, x) }
-func (x *StemmerTokenFilter) UnmarshalJSON(b []byte) error           { return object.Decode(b, x) }
-func (x *StopAnalyzer) UnmarshalJSON(b []byte) error                 { return object.Decode(b, x) }
-func (x *StopwordsTokenFilter) UnmarshalJSON(b []byte) error         { return object.Decode(b, x) }
-func (x *Suggester) UnmarshalJSON(b []byte) error                    { return object.Decode(b, x) }
-func (x *SynonymMap) UnmarshalJSON(b []byte) error                   { return object.Decode(b, x) }
-func (x *SynonymTokenFilter) UnmarshalJSON(b []byte) error           { return object.Decode(b, x) }
-func (x *TagParameters) UnmarshalJSON(b []byte) error                { return object.Decode(b, x) }
-func (x *TextSubscore) UnmarshalJSON(b []byte) error                 { return object.Decode(b, x) }
-func (x *TextWeights) UnmarshalJSON(b []byte) error                  { return object.Decode(b, x) }
-func (x *TruncateTokenFilter) UnmarshalJSON(b []byte) error          { return object.Decode(b, x) }
-func (x *UaxURLEmailTokenizer) UnmarshalJSON(b []byte) error         { return object.Decode(b, x) }
-func (x *UniqueTokenFilter) UnmarshalJSON(b []byte) error            { return object.Decode(b, x) }
-func (x *UnknownComponent) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *VectorCompression) UnmarshalJSON(b []byte) error            { return object.Decode(b, x) }
-func (x *VectorSearch) UnmarshalJSON(b []byte) error                 { return object.Decode(b, x) }
-func (x *VectorSearchAlgorithm) UnmarshalJSON(b []byte) error        { return object.Decode(b, x) }
-func (x *VectorSearchProfile) UnmarshalJSON(b []byte) error          { return object.Decode(b, x) }
-func (x *VectorSubscore) UnmarshalJSON(b []byte) error               { return object.Decode(b, x) }
-func (x *Vectorizer) UnmarshalJSON(b []byte) error                   { return object.Decode(b, x) }
-func (x *VectorsDebugInfo) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *WebAPIParameters) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *WordDelimiterTokenFilter) UnmarshalJSON(b []byte) error     { return object.Decode(b, x) }
+func (x *AIServicesVisionParameters) UnmarshalJSON(b []byte) error         { return types.Decode(b, x) }
+func (x *AMLParameters) UnmarshalJSON(b []byte) error                      { return types.Decode(b, x) }
+func (x *ASCIIFoldingTokenFilter) UnmarshalJSON(b []byte) error            { return types.Decode(b, x) }
+func (x *Alias) UnmarshalJSON(b []byte) error                              { return types.Decode(b, x) }
+func (x *AnalyzeTextRequest) UnmarshalJSON(b []byte) error                 { return types.Decode(b, x) }
+func (x *AnalyzeTextResult) UnmarshalJSON(b []byte) error                  { return types.Decode(b, x) }
+func (x *AnalyzedToken) UnmarshalJSON(b []byte) error                      { return types.Decode(b, x) }
+func (x *ApplicationCredentials) UnmarshalJSON(b []byte) error             { return types.Decode(b, x) }
+func (x *AutocompleteItem) UnmarshalJSON(b []byte) error                   { return types.Decode(b, x) }
+func (x *AzureOpenAIParameters) UnmarshalJSON(b []byte) error              { return types.Decode(b, x) }
+func (x *CJKBigramTokenFilter) UnmarshalJSON(b []byte) error               { return types.Decode(b, x) }
+func (x *CORSOptions) UnmarshalJSON(b []byte) error                        { return types.Decode(b, x) }
+func (x *ClassicTokenizer) UnmarshalJSON(b []byte) error                   { return types.Decode(b, x) }
+func (x *CommonGramTokenFilter) UnmarshalJSON(b []byte) error              { return types.Decode(b, x) }
+func (x *CustomAnalyzer) UnmarshalJSON(b []byte) error                     { return types.Decode(b, x) }
+func (x *CustomNormalizer) UnmarshalJSON(b []byte) error                   { return types.Decode(b, x) }
+func (x *DataIdentity) UnmarshalJSON(b []byte) error                       { return types.Decode(b, x) }
+func (x *DictionaryDecompounderTokenFilter) UnmarshalJSON(b []byte) error  { return types.Decode(b, x) }
+func (x *DistanceParameters) UnmarshalJSON(b []byte) error                 { return types.Decode(b, x) }
+func (x *DocumentDebugInfo) UnmarshalJSON(b []byte) error                  { return types.Decode(b, x) }
+func (x *EdgeNGramTokenFilter) UnmarshalJSON(b []byte) error               { return types.Decode(b, x) }
+func (x *EdgeNGramTokenFilterV2) UnmarshalJSON(b []byte) error             { return types.Decode(b, x) }
+func (x *EdgeNGramTokenizer) UnmarshalJSON(b []byte) error                 { return types.Decode(b, x) }
+func (x *ElisionTokenFilter) UnmarshalJSON(b []byte) error                 { return types.Decode(b, x) }
+func (x *EncryptionKey) UnmarshalJSON(b []byte) error                      { return types.Decode(b, x) }
+func (x *ExhaustiveKNNParameters) UnmarshalJSON(b []byte) error            { return types.Decode(b, x) }
+func (x *FacetResult) UnmarshalJSON(b []byte) error                        { return types.Decode(b, x) }
+func (x *FreshnessParameters) UnmarshalJSON(b []byte) error                { return types.Decode(b, x) }
+func (x *HNSWParameters) UnmarshalJSON(b []byte) error                     { return types.Decode(b, x) }
+func (x *IndexStatistics) UnmarshalJSON(b []byte) error                    { return types.Decode(b, x) }
+func (x *KeepTokenFilter) UnmarshalJSON(b []byte) error                    { return types.Decode(b, x) }
+func (x *KeywordMarkerTokenFilter) UnmarshalJSON(b []byte) error           { return types.Decode(b, x) }
+func (x *KeywordTokenizer) UnmarshalJSON(b []byte) error                   { return types.Decode(b, x) }
+func (x *KeywordTokenizerV2) UnmarshalJSON(b []byte) error                 { return types.Decode(b, x) }
+func (x *LengthTokenFilter) UnmarshalJSON(b []byte) error                  { return types.Decode(b, x) }
+func (x *LimitTokenFilter) UnmarshalJSON(b []byte) error                   { return types.Decode(b, x) }
+func (x *MagnitudeParameters) UnmarshalJSON(b []byte) error                { return types.Decode(b, x) }
+func (x *MappingCharFilter) UnmarshalJSON(b []byte) error                  { return types.Decode(b, x) }
+func (x *MicrosoftLanguageStemmingTokenizer) UnmarshalJSON(b []byte) error { return types.Decode(b, x) }
+func (x *MicrosoftLanguageTokenizer) UnmarshalJSON(b []byte) error         { return types.Decode(b, x) }
+func (x *NGramTokenFilter) UnmarshalJSON(b []byte) error                   { return types.Decode(b, x) }
+func (x *NGramTokenFilterV2) UnmarshalJSON(b []byte) error                 { return types.Decode(b, x) }
+func (x *NGramTokenizer) UnmarshalJSON(b []byte) error                     { return types.Decode(b, x) }
+func (x *NamedIndexStatistics) UnmarshalJSON(b []byte) error               { return types.Decode(b, x) }
+func (x *PathHierarchyTokenizerV2) UnmarshalJSON(b []byte) error           { return types.Decode(b, x) }
+func (x *PatternAnalyzer) UnmarshalJSON(b []byte) error                    { return types.Decode(b, x) }
+func (x *PatternCaptureTokenFilter) UnmarshalJSON(b []byte) error          { return types.Decode(b, x) }
+func (x *PatternReplaceCharFilter) UnmarshalJSON(b []byte) error           { return types.Decode(b, x) }
+func (x *PatternReplaceTokenFilter) UnmarshalJSON(b []byte) error          { return types.Decode(b, x) }
+func (x *PatternTokenizer) UnmarshalJSON(b []byte) error                   { return types.Decode(b, x) }
+func (x *PhoneticTokenFilter) UnmarshalJSON(b []byte) error                { return types.Decode(b, x) }
+func (x *QueryAnswer) UnmarshalJSON(b []byte) error                        { return types.Decode(b, x) }
+func (x *QueryCaption) UnmarshalJSON(b []byte) error                       { return types.Decode(b, x) }
+func (x *QueryResultDocumentSubscores) UnmarshalJSON(b []byte) error       { return types.Decode(b, x) }
+func (x *RescoringOptions) UnmarshalJSON(b []byte) error                   { return types.Decode(b, x) }
+func (x *ResourceCounter) UnmarshalJSON(b []byte) error                    { return types.Decode(b, x) }
+func (x *ScalarQuantizationParameters) UnmarshalJSON(b []byte) error       { return types.Decode(b, x) }
+func (x *ScoringFunction) UnmarshalJSON(b []byte) error                    { return types.Decode(b, x) }
+func (x *ScoringProfile) UnmarshalJSON(b []byte) error                     { return types.Decode(b, x) }
+func (x *SearchField) UnmarshalJSON(b []byte) error                        { return types.Decode(b, x) }
+func (x *SearchIndex) UnmarshalJSON(b []byte) error                        { return types.Decode(b, x) }
+func (x *SemanticConfiguration) UnmarshalJSON(b []byte) error              { return types.Decode(b, x) }
+func (x *SemanticField) UnmarshalJSON(b []byte) error                      { return types.Decode(b, x) }
+func (x *SemanticPrioritizedFields) UnmarshalJSON(b []byte) error          { return types.Decode(b, x) }
+func (x *SemanticSearch) UnmarshalJSON(b []byte) error                     { return types.Decode(b, x) }
+func (x *ServiceCounters) UnmarshalJSON(b []byte) error                    { return types.Decode(b, x) }
+func (x *ServiceLimits) UnmarshalJSON(b []byte) error                      { return types.Decode(b, x) }
+func (x *ServiceStatistics) UnmarshalJSON(b []byte) error                  { return types.Decode(b, x) }
+func (x *SharePointApp) UnmarshalJSON(b []byte) error                      { return types.Decode(b, x) }
+func (x *ShingleTokenFilter) UnmarshalJSON(b []byte) error                 { return types.Decode(b, x) }
+func (x *Similarity) UnmarshalJSON(b []byte) error                         { return types.Decode(b, x) }
+func (x *SnowballTokenFilter) UnmarshalJSON(b []byte) error                { return types.Decode(b, x) }
+func (x *StandardAnalyzer) UnmarshalJSON(b []byte) error                   { return types.Decode(b, x) }
+func (x *StandardTokenizer) UnmarshalJSON(b []byte) error                  { return types.Decode(b, x) }
+func (x *StandardTokenizerV2) UnmarshalJSON(b []byte) error                { return types.Decode(b, x) }
+func (x *StemmerOverrideTokenFilter) UnmarshalJSON(b []byte) error         { return types.Decode(b, x) }
+func (x *StemmerTokenFilter) UnmarshalJSON(b []byte) error                 { return types.Decode(b, x) }
+func (x *StopAnalyzer) UnmarshalJSON(b []byte) error                       { return types.Decode(b, x) }
+func (x *StopwordsTokenFilter) UnmarshalJSON(b []byte) error               { return types.Decode(b, x) }
+func (x *Suggester) UnmarshalJSON(b []byte) error                          { return types.Decode(b, x) }
+func (x *SynonymMap) UnmarshalJSON(b []byte) error                         { return types.Decode(b, x) }
+func (x *SynonymTokenFilter) UnmarshalJSON(b []byte) error                 { return types.Decode(b, x) }
+func (x *TagParameters) UnmarshalJSON(b []byte) error                      { return types.Decode(b, x) }
+func (x *TextSubscore) UnmarshalJSON(b []byte) error                       { return types.Decode(b, x) }
+func (x *TextWeights) UnmarshalJSON(b []byte) error                        { return types.Decode(b, x) }
+func (x *TruncateTokenFilter) UnmarshalJSON(b []byte) error                { return types.Decode(b, x) }
+func (x *UaxURLEmailTokenizer) UnmarshalJSON(b []byte) error               { return types.Decode(b, x) }
+func (x *UniqueTokenFilter) UnmarshalJSON(b []byte) error                  { return types.Decode(b, x) }
+func (x *UnknownComponent) UnmarshalJSON(b []byte) error                   { return types.Decode(b, x) }
+func (x *VectorCompression) UnmarshalJSON(b []byte) error                  { return types.Decode(b, x) }
+func (x *VectorSearch) UnmarshalJSON(b []byte) error                       { return types.Decode(b, x) }
+func (x *VectorSearchAlgorithm) UnmarshalJSON(b []byte) error              { return types.Decode(b, x) }
+func (x *VectorSearchProfile) UnmarshalJSON(b []byte) error                { return types.Decode(b, x) }
+func (x *VectorSubscore) UnmarshalJSON(b []byte) error                     { return types.Decode(b, x) }
+func (x *Vectorizer) UnmarshalJSON(b []byte) error                         { return types.Decode(b, x) }
+func (x *VectorsDebugInfo) UnmarshalJSON(b []byte) error                   { return types.Decode(b, x) }
+func (x *WebAPIParameters) UnmarshalJSON(b []byte) error                   { return types.Decode(b, x) }
+func (x *WordDelimiterTokenFilter) UnmarshalJSON(b []byte) error           { return types.Decode(b, x) }
 
-func init() { object.Own(objects...) }
+var types = &object.Package{Register: register, Objects: objects}
 
-var objects = []any{
-	AIServicesVisionParameters{},
-	AMLParameters{},
-	ASCIIFoldingTokenFilter{},
-	Alias{},
-	AnalyzeTextRequest{},
-	AnalyzeTextResult{},
-	AnalyzedToken{},
-	ApplicationCredentials{},
-	AutocompleteItem{},
-	AzureOpenAIParameters{},
-	CJKBigramTokenFilter{},
-	CORSOptions{},
-	ClassicTokenizer{},
-	CommonGramTokenFilter{},
-	CustomAnalyzer{},
-	CustomNormalizer{},
-	DataIdentity{},
-	DictionaryDecompounderTokenFilter{},
-	DistanceParameters{},
-	DocumentDebugInfo{},
-	EdgeNGramTokenFilter{},
-	EdgeNGramTokenFilterV2{},
-	EdgeNGramTokenizer{},
-	ElisionTokenFilter{},
-	EncryptionKey{},
-	ExhaustiveKNNParameters{},
-	FacetResult{},
-	FreshnessParameters{},
-	HNSWParameters{},
-	IndexStatistics{},
-	KeepTokenFilter{},
-	KeywordMarkerTokenFilter{},
-	KeywordTokenizer{},
-	KeywordTokenizerV2{},
-	LengthTokenFilter{},
-	LimitTokenFilter{},
-	MagnitudeParameters{},
-	MappingCharFilter{},
-	MicrosoftLanguageStemmingTokenizer{},
-	MicrosoftLanguageTokenizer{},
-	NGramTokenFilter{},
-	NGramTokenFilterV2{},
-	NGramTokenizer{},
-	NamedIndexStatistics{},
-	PathHierarchyTokenizerV2{},
-	PatternAnalyzer{},
-	PatternCaptureTokenFilter{},
-	PatternReplaceCharFilter{},
-	PatternReplaceTokenFilter{},
-	PatternTokenizer{},
-	PhoneticTokenFilter{},
-	QueryAnswer{},
-	QueryCaption{},
-	QueryResultDocumentSubscores{},
-	RescoringOptions{},
-	ResourceCounter{},
-	ScalarQuantizationParameters{},
-	ScoringFunction{},
-	ScoringProfile{},
-	SearchField{},
-	SearchIndex{},
-	SemanticConfiguration{},
-	SemanticField{},
-	SemanticPrioritizedFields{},
-	SemanticSearch{},
-	ServiceCounters{},
-	ServiceLimits{},
-	ServiceStatistics{},
-	SharePointApp{},
-	ShingleTokenFilter{},
-	Similarity{},
-	SnowballTokenFilter{},
-	StandardAnalyzer{},
-	StandardTokenizer{},
-	StandardTokenizerV2{},
-	StemmerOverrideTokenFilter{},
-	StemmerTokenFilter{},
-	StopAnalyzer{},
-	StopwordsTokenFilter{},
-	Suggester{},
-	SynonymMap{},
-	SynonymTokenFilter{},
-	TagParameters{},
-	TextSubscore{},
-	TextWeights{},
-	TruncateTokenFilter{},
-	UaxURLEmailTokenizer{},
-	UniqueTokenFilter{},
-	UnknownComponent{},
-	VectorCompression{},
-	VectorSearch{},
-	VectorSearchAlgorithm{},
-	VectorSearchProfile{},
-	VectorSubscore{},
-	Vectorizer{},
-	VectorsDebugInfo{},
-	WebAPIParameters{},
-	WordDelimiterTokenFilter{},
+//archtest:long a list
+func objects() []any {
+	return []any{
+		AIServicesVisionParameters{},
+		AMLParameters{},
+		ASCIIFoldingTokenFilter{},
+		Alias{},
+		AnalyzeTextRequest{},
+		AnalyzeTextResult{},
+		AnalyzedToken{},
+		ApplicationCredentials{},
+		AutocompleteItem{},
+		AzureOpenAIParameters{},
+		CJKBigramTokenFilter{},
+		CORSOptions{},
+		ClassicTokenizer{},
+		CommonGramTokenFilter{},
+		CustomAnalyzer{},
+		CustomNormalizer{},
+		DataIdentity{},
+		DictionaryDecompounderTokenFilter{},
+		DistanceParameters{},
+		DocumentDebugInfo{},
+		EdgeNGramTokenFilter{},
+		EdgeNGramTokenFilterV2{},
+		EdgeNGramTokenizer{},
+		ElisionTokenFilter{},
+		EncryptionKey{},
+		ExhaustiveKNNParameters{},
+		FacetResult{},
+		FreshnessParameters{},
+		HNSWParameters{},
+		IndexStatistics{},
+		KeepTokenFilter{},
+		KeywordMarkerTokenFilter{},
+		KeywordTokenizer{},
+		KeywordTokenizerV2{},
+		LengthTokenFilter{},
+		LimitTokenFilter{},
+		MagnitudeParameters{},
+		MappingCharFilter{},
+		MicrosoftLanguageStemmingTokenizer{},
+		MicrosoftLanguageTokenizer{},
+		NGramTokenFilter{},
+		NGramTokenFilterV2{},
+		NGramTokenizer{},
+		NamedIndexStatistics{},
+		PathHierarchyTokenizerV2{},
+		PatternAnalyzer{},
+		PatternCaptureTokenFilter{},
+		PatternReplaceCharFilter{},
+		PatternReplaceTokenFilter{},
+		PatternTokenizer{},
+		PhoneticTokenFilter{},
+		QueryAnswer{},
+		QueryCaption{},
+		QueryResultDocumentSubscores{},
+		RescoringOptions{},
+		ResourceCounter{},
+		ScalarQuantizationParameters{},
+		ScoringFunction{},
+		ScoringProfile{},
+		SearchField{},
+		SearchIndex{},
+		SemanticConfiguration{},
+		SemanticField{},
+		SemanticPrioritizedFields{},
+		SemanticSearch{},
+		ServiceCounters{},
+		ServiceLimits{},
+		ServiceStatistics{},
+		SharePointApp{},
+		ShingleTokenFilter{},
+		Similarity{},
+		SnowballTokenFilter{},
+		StandardAnalyzer{},
+		StandardTokenizer{},
+		StandardTokenizerV2{},
+		StemmerOverrideTokenFilter{},
+		StemmerTokenFilter{},
+		StopAnalyzer{},
+		StopwordsTokenFilter{},
+		Suggester{},
+		SynonymMap{},
+		SynonymTokenFilter{},
+		TagParameters{},
+		TextSubscore{},
+		TextWeights{},
+		TruncateTokenFilter{},
+		UaxURLEmailTokenizer{},
+		UniqueTokenFilter{},
+		UnknownComponent{},
+		VectorCompression{},
+		VectorSearch{},
+		VectorSearchAlgorithm{},
+		VectorSearchProfile{},
+		VectorSubscore{},
+		Vectorizer{},
+		VectorsDebugInfo{},
+		WebAPIParameters{},
+		WordDelimiterTokenFilter{},
+	}
 }

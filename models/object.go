@@ -13,12 +13,12 @@ const odataType = "@odata.type"
 // componentTypes are the Go types of all analysis components.
 var componentTypes = slices.Concat(analyzerTypes, tokenizerTypes, tokenFilterTypes, charFilterTypes, normalizerTypes)
 
-func init() {
-	object.Register[Analyzer, UnknownComponent](odataType, analyzerTypes...)
-	object.Register[Tokenizer, UnknownComponent](odataType, tokenizerTypes...)
-	object.Register[TokenFilter, UnknownComponent](odataType, tokenFilterTypes...)
-	object.Register[CharFilter, UnknownComponent](odataType, charFilterTypes...)
-	object.Register[Normalizer, UnknownComponent](odataType, normalizerTypes...)
+func register(pkg *object.Package) {
+	object.Register[Analyzer, UnknownComponent](pkg, odataType, analyzerTypes...)
+	object.Register[Tokenizer, UnknownComponent](pkg, odataType, tokenizerTypes...)
+	object.Register[TokenFilter, UnknownComponent](pkg, odataType, tokenFilterTypes...)
+	object.Register[CharFilter, UnknownComponent](pkg, odataType, charFilterTypes...)
+	object.Register[Normalizer, UnknownComponent](pkg, odataType, normalizerTypes...)
 }
 
 func component[T any](name string) object.Type {

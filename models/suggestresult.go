@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/go-azsearch/azsearch/internal/wire"
-	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
 // SuggestDocumentsResult is the reply to a request for suggestions.
@@ -125,7 +124,7 @@ type AutocompleteItem struct {
 // MarshalJSON implements json.Marshaler.
 func (r AutocompleteResult) MarshalJSON() ([]byte, error) {
 	r.Results = notNil(r.Results)
-	return object.Encode(r)
+	return types.Encode(r)
 }
 
 // UnmarshalJSON implements json.Unmarshaler. A reply without a list of
@@ -134,7 +133,7 @@ func (r *AutocompleteResult) UnmarshalJSON(b []byte) error {
 	if isNull(b) {
 		return nil
 	}
-	if err := object.Decode(b, r); err != nil {
+	if err := types.Decode(b, r); err != nil {
 		return malformedReply(err)
 	}
 	if r.Results == nil {

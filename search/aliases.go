@@ -11,14 +11,16 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-var aliasKind = &definitionKind[models.Alias]{
-	path:     "/aliases",
-	noun:     "alias",
-	notFound: ErrAliasNotFound,
-	check:    validateAliasName,
-	named:    func(x *models.Alias) (string, string) { return x.Name, x.ETag },
-	needs:    apiversion.Aliases,
-	diff:     DiffDefinition[models.Alias],
+func aliasKind() *definitionKind[models.Alias] {
+	return &definitionKind[models.Alias]{
+		path:     "/aliases",
+		noun:     "alias",
+		notFound: ErrAliasNotFound,
+		check:    validateAliasName,
+		named:    func(x *models.Alias) (string, string) { return x.Name, x.ETag },
+		needs:    apiversion.Aliases,
+		diff:     DiffDefinition[models.Alias],
+	}
 }
 
 // validateAliasName checks name against the rules for the names of indexes.
@@ -38,7 +40,7 @@ type CreateAliasOptions struct{}
 // status
 // 409. A retry after a lost reply can get it too, because the first attempt created the alias.
 func (c *IndexClient) CreateAlias(ctx context.Context, alias models.Alias, _ *CreateAliasOptions) (models.Alias, error) {
-	return aliasKind.create(ctx, c.manager, "CreateAlias", alias)
+	return aliasKind().create(ctx, c.manager, "CreateAlias", alias)
 }
 
 // CreateOrUpdateAliasOptions are the options of IndexClient.CreateOrUpdateAlias.
@@ -58,7 +60,7 @@ func (c *IndexClient) CreateOrUpdateAlias(ctx context.Context, alias models.Alia
 	if opts == nil {
 		opts = &CreateOrUpdateAliasOptions{}
 	}
-	return aliasKind.put(ctx, c.manager, "CreateOrUpdateAlias", alias, opts.IfMatch, opts.IfNoneMatch)
+	return aliasKind().put(ctx, c.manager, "CreateOrUpdateAlias", alias, opts.IfMatch, opts.IfNoneMatch)
 }
 
 // GetAliasOptions are the options of IndexClient.GetAlias. There are none yet.
@@ -66,7 +68,7 @@ type GetAliasOptions struct{}
 
 // GetAlias returns an alias. If it does not exist, the error is ErrAliasNotFound.
 func (c *IndexClient) GetAlias(ctx context.Context, name string, _ *GetAliasOptions) (models.Alias, error) {
-	return aliasKind.get(ctx, c.manager, "GetAlias", name)
+	return aliasKind().get(ctx, c.manager, "GetAlias", name)
 }
 
 // ListAliasesOptions are the options of IndexClient.ListAliases. nil
@@ -76,7 +78,7 @@ type ListAliasesOptions ListIndexesOptions
 // ListAliases returns all aliases of the service. Each iteration makes the request again when it starts. An error
 // ends the iteration and is yielded with a zero alias.
 func (c *IndexClient) ListAliases(ctx context.Context, opts *ListAliasesOptions) iter.Seq2[models.Alias, error] {
-	return listDefinitions(ctx, c.manager, aliasKind, "ListAliases", listed((*ListIndexesOptions)(opts)), aliasKind.name)
+	return listDefinitions(ctx, c.manager, aliasKind(), "ListAliases", listed((*ListIndexesOptions)(opts)), aliasKind().name)
 }
 
 // DeleteAliasOptions are the options of IndexClient.DeleteAlias. nil and the
@@ -93,5 +95,5 @@ func (c *IndexClient) DeleteAlias(ctx context.Context, name string, opts *Delete
 	if opts == nil {
 		opts = &DeleteAliasOptions{}
 	}
-	return aliasKind.delete(ctx, c.manager, "DeleteAlias", name, opts.IfMatch)
+	return aliasKind().delete(ctx, c.manager, "DeleteAlias", name, opts.IfMatch)
 }

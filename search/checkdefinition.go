@@ -83,9 +83,9 @@ func (d Definitions) find(collection, name string) json.RawMessage {
 	case "indexes":
 		return findDefinition(d.Indexes, indexKind, name)
 	case "datasources":
-		return findDefinition(d.DataSources, dataSourceKind, name)
+		return findDefinition(d.DataSources, dataSourceKind(), name)
 	}
-	return findDefinition(d.Skillsets, skillsetKind, name)
+	return findDefinition(d.Skillsets, skillsetKind(), name)
 }
 
 func findDefinition[T any](all []T, kind *definitionKind[T], name string) json.RawMessage {

@@ -9,18 +9,20 @@ import (
 	"github.com/go-azsearch/azsearch/models/indexers"
 )
 
-var dataSourceKind = &definitionKind[indexers.DataSource]{
-	path:     "/datasources",
-	noun:     "data source",
-	notFound: ErrDataSourceNotFound,
-	check:    namedAtAll("data source"),
-	named:    func(x *indexers.DataSource) (string, string) { return x.Name, x.ETag },
-	keep: func(x *indexers.DataSource) {
-		if x.Credentials.ConnectionString == "" {
-			x.Credentials.ConnectionString = indexers.Unchanged
-		}
-	},
-	diff: DiffDefinition[indexers.DataSource],
+func dataSourceKind() *definitionKind[indexers.DataSource] {
+	return &definitionKind[indexers.DataSource]{
+		path:     "/datasources",
+		noun:     "data source",
+		notFound: ErrDataSourceNotFound,
+		check:    namedAtAll("data source"),
+		named:    func(x *indexers.DataSource) (string, string) { return x.Name, x.ETag },
+		keep: func(x *indexers.DataSource) {
+			if x.Credentials.ConnectionString == "" {
+				x.Credentials.ConnectionString = indexers.Unchanged
+			}
+		},
+		diff: DiffDefinition[indexers.DataSource],
+	}
 }
 
 // CreateDataSourceOptions are the options of IndexerClient.CreateDataSource. There are
@@ -31,7 +33,7 @@ type CreateDataSourceOptions struct{}
 // the connection. If the data source exists, the error is an *Error with status 409. A retry after a lost reply can
 // get it too, because the first attempt created the data source.
 func (c *IndexerClient) CreateDataSource(ctx context.Context, dataSource indexers.DataSource, _ *CreateDataSourceOptions) (indexers.DataSource, error) {
-	return dataSourceKind.create(ctx, c.manager, "CreateDataSource", dataSource)
+	return dataSourceKind().create(ctx, c.manager, "CreateDataSource", dataSource)
 }
 
 // CreateOrUpdateDataSourceOptions are the options of IndexerClient.CreateOrUpdateDataSource.
@@ -52,7 +54,7 @@ func (c *IndexerClient) CreateOrUpdateDataSource(ctx context.Context, dataSource
 	if opts == nil {
 		opts = &CreateOrUpdateDataSourceOptions{}
 	}
-	return dataSourceKind.put(ctx, c.manager, "CreateOrUpdateDataSource", dataSource, opts.IfMatch, opts.IfNoneMatch)
+	return dataSourceKind().put(ctx, c.manager, "CreateOrUpdateDataSource", dataSource, opts.IfMatch, opts.IfNoneMatch)
 }
 
 // GetDataSourceOptions are the options of IndexerClient.GetDataSource. There are none
@@ -62,7 +64,7 @@ type GetDataSourceOptions struct{}
 // GetDataSource returns a data source, without its connection string, which the service keeps secret. If the data
 // source does not exist, the error is ErrDataSourceNotFound.
 func (c *IndexerClient) GetDataSource(ctx context.Context, name string, _ *GetDataSourceOptions) (indexers.DataSource, error) {
-	return dataSourceKind.get(ctx, c.manager, "GetDataSource", name)
+	return dataSourceKind().get(ctx, c.manager, "GetDataSource", name)
 }
 
 // ListDataSourcesOptions are the options of IndexerClient.ListDataSources. nil and the
@@ -72,7 +74,7 @@ type ListDataSourcesOptions ListIndexesOptions
 // ListDataSources returns all data sources of the service. Each iteration makes the request again when it starts. An
 // error ends the iteration and is yielded with a zero data source.
 func (c *IndexerClient) ListDataSources(ctx context.Context, opts *ListDataSourcesOptions) iter.Seq2[indexers.DataSource, error] {
-	return listDefinitions(ctx, c.manager, dataSourceKind, "ListDataSources", listed((*ListIndexesOptions)(opts)), dataSourceKind.name)
+	return listDefinitions(ctx, c.manager, dataSourceKind(), "ListDataSources", listed((*ListIndexesOptions)(opts)), dataSourceKind().name)
 }
 
 // ListDataSourceNamesOptions are the options of IndexerClient.ListDataSourceNames. nil and
@@ -81,7 +83,7 @@ type ListDataSourceNamesOptions ListIndexesOptions
 
 // ListDataSourceNames is ListDataSources for the names only, which makes the replies much smaller.
 func (c *IndexerClient) ListDataSourceNames(ctx context.Context, opts *ListDataSourceNamesOptions) iter.Seq2[string, error] {
-	return listNames(ctx, c.manager, dataSourceKind, "ListDataSourceNames", listed((*ListIndexesOptions)(opts)))
+	return listNames(ctx, c.manager, dataSourceKind(), "ListDataSourceNames", listed((*ListIndexesOptions)(opts)))
 }
 
 // DeleteDataSourceOptions are the options of IndexerClient.DeleteDataSource. nil and
@@ -98,5 +100,5 @@ func (c *IndexerClient) DeleteDataSource(ctx context.Context, name string, opts 
 	if opts == nil {
 		opts = &DeleteDataSourceOptions{}
 	}
-	return dataSourceKind.delete(ctx, c.manager, "DeleteDataSource", name, opts.IfMatch)
+	return dataSourceKind().delete(ctx, c.manager, "DeleteDataSource", name, opts.IfMatch)
 }

@@ -48,7 +48,7 @@ type RunIndexerOptions struct{}
 // wait, call WaitForIndexer alone: it starts an execution itself. While an execution runs, the service refuses another
 // with an *Error with status 409 or 429.
 func (c *IndexerClient) RunIndexer(ctx context.Context, name string, _ *RunIndexerOptions) error {
-	return indexerKind.act(ctx, c.manager, "RunIndexer", name, "/search.run", 0, nil, http.StatusAccepted)
+	return indexerKind().act(ctx, c.manager, "RunIndexer", name, "/search.run", 0, nil, http.StatusAccepted)
 }
 
 // ResetIndexerOptions are the options of IndexerClient.ResetIndexer. There are none
@@ -58,7 +58,7 @@ type ResetIndexerOptions struct{}
 // ResetIndexer clears the high-water mark of an indexer, so that its next execution reads all documents again. It
 // starts no execution and deletes nothing.
 func (c *IndexerClient) ResetIndexer(ctx context.Context, name string, _ *ResetIndexerOptions) error {
-	return indexerKind.act(ctx, c.manager, "ResetIndexer", name, "/search.reset", 0, nil, http.StatusNoContent)
+	return indexerKind().act(ctx, c.manager, "ResetIndexer", name, "/search.reset", 0, nil, http.StatusNoContent)
 }
 
 // ResyncPermissions selects permissions for IndexerClient.ResyncIndexer.
@@ -71,7 +71,7 @@ type ResyncIndexerOptions struct{}
 // ResyncIndexer makes the next execution of an indexer read parts of every document again; the only part is
 // ResyncPermissions. It needs api-version 2026-10-01, or 2025-05-01-preview or a newer preview.
 func (c *IndexerClient) ResyncIndexer(ctx context.Context, name string, what []string, _ *ResyncIndexerOptions) error {
-	return indexerKind.act(ctx, c.manager, "ResyncIndexer", name, "/search.resync", apiversion.Resync, map[string]any{"options": what}, http.StatusNoContent)
+	return indexerKind().act(ctx, c.manager, "ResyncIndexer", name, "/search.resync", apiversion.Resync, map[string]any{"options": what}, http.StatusNoContent)
 }
 
 // ResetDocumentsOptions are the options of IndexerClient.ResetDocuments. nil and the
@@ -101,7 +101,7 @@ func (c *IndexerClient) ResetDocuments(ctx context.Context, name string, keys []
 	if opts.Overwrite {
 		query = []string{"overwrite", strconv.FormatBool(true)}
 	}
-	return indexerKind.act(ctx, c.manager, "ResetDocuments", name, "/search.resetdocs", apiversion.ResetDocuments, body, http.StatusNoContent, query...)
+	return indexerKind().act(ctx, c.manager, "ResetDocuments", name, "/search.resetdocs", apiversion.ResetDocuments, body, http.StatusNoContent, query...)
 }
 
 // ResetSkillsOptions are the options of IndexerClient.ResetSkills. There are none yet.
@@ -110,7 +110,7 @@ type ResetSkillsOptions struct{}
 // ResetSkills makes the next execution run the named skills of a skillset again, although their results are cached.
 // It needs a preview api-version, 2020-06-30-preview or later.
 func (c *IndexerClient) ResetSkills(ctx context.Context, skillset string, names []string, _ *ResetSkillsOptions) error {
-	return skillsetKind.act(ctx, c.manager, "ResetSkills", skillset, "/search.resetskills", apiversion.ResetSkills, map[string]any{"skillNames": names}, http.StatusNoContent)
+	return skillsetKind().act(ctx, c.manager, "ResetSkills", skillset, "/search.resetskills", apiversion.ResetSkills, map[string]any{"skillNames": names}, http.StatusNoContent)
 }
 
 // GetIndexerStatusOptions are the options of IndexerClient.GetIndexerStatus. There
@@ -120,7 +120,7 @@ type GetIndexerStatusOptions struct{}
 // GetIndexerStatus returns the state of an indexer and its last executions. An execution may be missing for some
 // moments after RunIndexer has started it.
 func (c *IndexerClient) GetIndexerStatus(ctx context.Context, name string, _ *GetIndexerStatusOptions) (indexers.Status, error) {
-	return getPart[indexers.Status](ctx, c.manager, indexerKind, "GetIndexerStatus", name, "/search.status")
+	return getPart[indexers.Status](ctx, c.manager, indexerKind(), "GetIndexerStatus", name, "/search.status")
 }
 
 // act posts an action on a definition.

@@ -10,14 +10,16 @@ import (
 	"github.com/go-azsearch/azsearch/models/indexers"
 )
 
-var indexerKind = &definitionKind[indexers.Indexer]{
-	path:     "/indexers",
-	noun:     "indexer",
-	notFound: ErrIndexerNotFound,
-	check:    namedAtAll("indexer"),
-	valid:    readable[indexers.Indexer](refusal.Indexer),
-	named:    func(x *indexers.Indexer) (string, string) { return x.Name, x.ETag },
-	diff:     DiffDefinition[indexers.Indexer],
+func indexerKind() *definitionKind[indexers.Indexer] {
+	return &definitionKind[indexers.Indexer]{
+		path:     "/indexers",
+		noun:     "indexer",
+		notFound: ErrIndexerNotFound,
+		check:    namedAtAll("indexer"),
+		valid:    readable[indexers.Indexer](refusal.Indexer),
+		named:    func(x *indexers.Indexer) (string, string) { return x.Name, x.ETag },
+		diff:     DiffDefinition[indexers.Indexer],
+	}
 }
 
 // CreateIndexerOptions are the options of IndexerClient.CreateIndexer. There are
@@ -29,7 +31,7 @@ type CreateIndexerOptions struct{}
 // does not read again what has failed. If the indexer exists, the error is an *Error with status 409. A retry after a
 // lost reply can get it too, because the first attempt created the indexer.
 func (c *IndexerClient) CreateIndexer(ctx context.Context, indexer indexers.Indexer, _ *CreateIndexerOptions) (indexers.Indexer, error) {
-	return indexerKind.create(ctx, c.manager, "CreateIndexer", indexer)
+	return indexerKind().create(ctx, c.manager, "CreateIndexer", indexer)
 }
 
 // CreateOrUpdateIndexerOptions are the options of IndexerClient.CreateOrUpdateIndexer.
@@ -49,7 +51,7 @@ func (c *IndexerClient) CreateOrUpdateIndexer(ctx context.Context, indexer index
 	if opts == nil {
 		opts = &CreateOrUpdateIndexerOptions{}
 	}
-	return indexerKind.put(ctx, c.manager, "CreateOrUpdateIndexer", indexer, opts.IfMatch, opts.IfNoneMatch)
+	return indexerKind().put(ctx, c.manager, "CreateOrUpdateIndexer", indexer, opts.IfMatch, opts.IfNoneMatch)
 }
 
 // GetIndexerOptions are the options of IndexerClient.GetIndexer. There are none
@@ -58,7 +60,7 @@ type GetIndexerOptions struct{}
 
 // GetIndexer returns an indexer. If it does not exist, the error is ErrIndexerNotFound.
 func (c *IndexerClient) GetIndexer(ctx context.Context, name string, _ *GetIndexerOptions) (indexers.Indexer, error) {
-	return indexerKind.get(ctx, c.manager, "GetIndexer", name)
+	return indexerKind().get(ctx, c.manager, "GetIndexer", name)
 }
 
 // ListIndexersOptions are the options of IndexerClient.ListIndexers. nil and the
@@ -68,7 +70,7 @@ type ListIndexersOptions ListIndexesOptions
 // ListIndexers returns all indexers of the service. Each iteration makes the request again when it starts. An error
 // ends the iteration and is yielded with a zero indexer.
 func (c *IndexerClient) ListIndexers(ctx context.Context, opts *ListIndexersOptions) iter.Seq2[indexers.Indexer, error] {
-	return listDefinitions(ctx, c.manager, indexerKind, "ListIndexers", listed((*ListIndexesOptions)(opts)), indexerKind.name)
+	return listDefinitions(ctx, c.manager, indexerKind(), "ListIndexers", listed((*ListIndexesOptions)(opts)), indexerKind().name)
 }
 
 // ListIndexerNamesOptions are the options of IndexerClient.ListIndexerNames. nil and
@@ -77,7 +79,7 @@ type ListIndexerNamesOptions ListIndexesOptions
 
 // ListIndexerNames is ListIndexers for the names only, which makes the replies much smaller.
 func (c *IndexerClient) ListIndexerNames(ctx context.Context, opts *ListIndexerNamesOptions) iter.Seq2[string, error] {
-	return listNames(ctx, c.manager, indexerKind, "ListIndexerNames", listed((*ListIndexesOptions)(opts)))
+	return listNames(ctx, c.manager, indexerKind(), "ListIndexerNames", listed((*ListIndexesOptions)(opts)))
 }
 
 // DeleteIndexerOptions are the options of IndexerClient.DeleteIndexer. nil and
@@ -94,5 +96,5 @@ func (c *IndexerClient) DeleteIndexer(ctx context.Context, name string, opts *De
 	if opts == nil {
 		opts = &DeleteIndexerOptions{}
 	}
-	return indexerKind.delete(ctx, c.manager, "DeleteIndexer", name, opts.IfMatch)
+	return indexerKind().delete(ctx, c.manager, "DeleteIndexer", name, opts.IfMatch)
 }

@@ -98,7 +98,7 @@ func (c *IndexerClient) WaitForIndexer(ctx context.Context, name string, opts *W
 			return *last, failure(name, *last)
 		}
 		if err := pause.wait(ctx); err != nil {
-			return indexers.Execution{}, indexerKind.call(operation, name).wrap(err)
+			return indexers.Execution{}, indexerKind().call(operation, name).wrap(err)
 		}
 	}
 }

@@ -37,9 +37,9 @@ func NewKnowledgeBaseClientWithKey(endpoint, knowledgeBase string, cred *azcore.
 
 func newKnowledgeBaseClient(endpoint, name string, auth authentication, opts *ClientOptions) (*KnowledgeBaseClient, error) {
 	conn, err := newConnection(endpoint, auth, opts)
-	err = errors.Join(err, knowledgeBaseKind.check(name))
+	err = errors.Join(err, knowledgeBaseKind().check(name))
 	if err == nil {
-		err = knowledgeBaseKind.allowed(conn)
+		err = knowledgeBaseKind().allowed(conn)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("search: new knowledge base client: %w", err)
@@ -164,7 +164,7 @@ func (c *KnowledgeBaseClient) request(ctx context.Context, request knowledge.Req
 	if err != nil {
 		return nil, err
 	}
-	req, err := c.conn.newRequest(ctx, http.MethodPost, c.conn.url(knowledgeBaseKind.path+quoted(c.name)+"/retrieve"), accept)
+	req, err := c.conn.newRequest(ctx, http.MethodPost, c.conn.url(knowledgeBaseKind().path+quoted(c.name)+"/retrieve"), accept)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (c *KnowledgeBaseClient) request(ctx context.Context, request knowledge.Req
 }
 
 func (c *KnowledgeBaseClient) call(operation string) call {
-	call := knowledgeBaseKind.call(operation, c.name)
+	call := knowledgeBaseKind().call(operation, c.name)
 	call.needs = readDocuments
 	return call
 }

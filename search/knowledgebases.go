@@ -10,14 +10,16 @@ import (
 	"github.com/go-azsearch/azsearch/models/knowledge"
 )
 
-var knowledgeBaseKind = &definitionKind[knowledge.Base]{
-	path:     "/knowledgebases",
-	noun:     "knowledge base",
-	notFound: ErrKnowledgeBaseNotFound,
-	check:    namedAtAll("knowledge base"),
-	named:    func(x *knowledge.Base) (string, string) { return x.Name, x.ETag },
-	needs:    apiversion.KnowledgeBases,
-	diff:     DiffDefinition[knowledge.Base],
+func knowledgeBaseKind() *definitionKind[knowledge.Base] {
+	return &definitionKind[knowledge.Base]{
+		path:     "/knowledgebases",
+		noun:     "knowledge base",
+		notFound: ErrKnowledgeBaseNotFound,
+		check:    namedAtAll("knowledge base"),
+		named:    func(x *knowledge.Base) (string, string) { return x.Name, x.ETag },
+		needs:    apiversion.KnowledgeBases,
+		diff:     DiffDefinition[knowledge.Base],
+	}
 }
 
 // CreateKnowledgeBaseOptions are the options of IndexClient.CreateKnowledgeBase. There are
@@ -28,7 +30,7 @@ type CreateKnowledgeBaseOptions struct{}
 // 2026-04-01 or 2025-11-01-preview. If the knowledge base exists, the error is an *Error with status 409. A retry
 // after a lost reply can get it too, because the first attempt created the knowledge base.
 func (c *IndexClient) CreateKnowledgeBase(ctx context.Context, knowledgeBase knowledge.Base, _ *CreateKnowledgeBaseOptions) (knowledge.Base, error) {
-	return knowledgeBaseKind.create(ctx, c.manager, "CreateKnowledgeBase", knowledgeBase)
+	return knowledgeBaseKind().create(ctx, c.manager, "CreateKnowledgeBase", knowledgeBase)
 }
 
 // CreateOrUpdateKnowledgeBaseOptions are the options of IndexClient.CreateOrUpdateKnowledgeBase.
@@ -49,7 +51,7 @@ func (c *IndexClient) CreateOrUpdateKnowledgeBase(ctx context.Context, knowledge
 	if opts == nil {
 		opts = &CreateOrUpdateKnowledgeBaseOptions{}
 	}
-	return knowledgeBaseKind.put(ctx, c.manager, "CreateOrUpdateKnowledgeBase", knowledgeBase, opts.IfMatch, opts.IfNoneMatch)
+	return knowledgeBaseKind().put(ctx, c.manager, "CreateOrUpdateKnowledgeBase", knowledgeBase, opts.IfMatch, opts.IfNoneMatch)
 }
 
 // GetKnowledgeBaseOptions are the options of IndexClient.GetKnowledgeBase. There are none
@@ -58,7 +60,7 @@ type GetKnowledgeBaseOptions struct{}
 
 // GetKnowledgeBase returns a knowledge base. If it does not exist, the error is ErrKnowledgeBaseNotFound.
 func (c *IndexClient) GetKnowledgeBase(ctx context.Context, name string, _ *GetKnowledgeBaseOptions) (knowledge.Base, error) {
-	return knowledgeBaseKind.get(ctx, c.manager, "GetKnowledgeBase", name)
+	return knowledgeBaseKind().get(ctx, c.manager, "GetKnowledgeBase", name)
 }
 
 // ListKnowledgeBasesOptions are the options of IndexClient.ListKnowledgeBases. nil and the
@@ -68,7 +70,7 @@ type ListKnowledgeBasesOptions ListIndexesOptions
 // ListKnowledgeBases returns all knowledge bases of the service. Each iteration makes the request again when it
 // starts. An error ends the iteration and is yielded with a zero knowledge base.
 func (c *IndexClient) ListKnowledgeBases(ctx context.Context, opts *ListKnowledgeBasesOptions) iter.Seq2[knowledge.Base, error] {
-	return listDefinitions(ctx, c.manager, knowledgeBaseKind, "ListKnowledgeBases", listed((*ListIndexesOptions)(opts)), knowledgeBaseKind.name)
+	return listDefinitions(ctx, c.manager, knowledgeBaseKind(), "ListKnowledgeBases", listed((*ListIndexesOptions)(opts)), knowledgeBaseKind().name)
 }
 
 // DeleteKnowledgeBaseOptions are the options of IndexClient.DeleteKnowledgeBase. nil and
@@ -85,5 +87,5 @@ func (c *IndexClient) DeleteKnowledgeBase(ctx context.Context, name string, opts
 	if opts == nil {
 		opts = &DeleteKnowledgeBaseOptions{}
 	}
-	return knowledgeBaseKind.delete(ctx, c.manager, "DeleteKnowledgeBase", name, opts.IfMatch)
+	return knowledgeBaseKind().delete(ctx, c.manager, "DeleteKnowledgeBase", name, opts.IfMatch)
 }

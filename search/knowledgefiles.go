@@ -23,7 +23,7 @@ type GetKnowledgeSourceStatusOptions struct{}
 
 // GetKnowledgeSourceStatus returns how far a knowledge source has copied its content.
 func (c *IndexClient) GetKnowledgeSourceStatus(ctx context.Context, name string, _ *GetKnowledgeSourceStatusOptions) (knowledge.SourceStatus, error) {
-	return getPart[knowledge.SourceStatus](ctx, c.manager, knowledgeSourceKind, "GetKnowledgeSourceStatus", name, "/status")
+	return getPart[knowledge.SourceStatus](ctx, c.manager, knowledgeSourceKind(), "GetKnowledgeSourceStatus", name, "/status")
 }
 
 // UploadKnowledgeSourceFileOptions are the options of
@@ -44,7 +44,7 @@ type UpdateKnowledgeSourceFileOptions struct{}
 // UploadKnowledgeSourceFile.
 func (c *IndexClient) UpdateKnowledgeSourceFile(ctx context.Context, source, fileID string, file knowledge.FileMetadata, content io.Reader, _ *UpdateKnowledgeSourceFileOptions) (knowledge.SourceFile, error) {
 	if fileID == "" {
-		return knowledge.SourceFile{}, knowledgeSourceKind.call("UpdateKnowledgeSourceFile", source).wrap(errNoFile)
+		return knowledge.SourceFile{}, knowledgeSourceKind().call("UpdateKnowledgeSourceFile", source).wrap(errNoFile)
 	}
 	return c.sendFile(ctx, "UpdateKnowledgeSourceFile", http.MethodPut, source, quoted(fileID), file, content, http.StatusOK)
 }
@@ -71,9 +71,9 @@ func (c *IndexClient) ListKnowledgeSourceFiles(ctx context.Context, source strin
 	if opts.Folder != "" {
 		query = []string{"prefix", opts.Folder}
 	}
-	call := knowledgeSourceKind.call("ListKnowledgeSourceFiles", source)
+	call := knowledgeSourceKind().call("ListKnowledgeSourceFiles", source)
 	id := func(f *knowledge.SourceFile) string { return f.FileID }
-	return listPages(ctx, c.manager, knowledgeSourceKind.path+quoted(source)+"/files", call, listing{opts.Prefix, opts.PageSize}, c.files(source), id, query...)
+	return listPages(ctx, c.manager, knowledgeSourceKind().path+quoted(source)+"/files", call, listing{opts.Prefix, opts.PageSize}, c.files(source), id, query...)
 }
 
 // DeleteKnowledgeSourceFileOptions are the options of
@@ -85,7 +85,7 @@ func (c *IndexClient) DeleteKnowledgeSourceFile(ctx context.Context, source, fil
 	const operation = "DeleteKnowledgeSourceFile"
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
-	call := knowledgeSourceKind.call(operation, source)
+	call := knowledgeSourceKind().call(operation, source)
 	invalid := c.files(source)
 	if fileID == "" {
 		invalid = errors.Join(invalid, errNoFile)
@@ -103,11 +103,11 @@ func (c *IndexClient) DeleteKnowledgeSourceFile(ctx context.Context, source, fil
 
 // files returns an error if the api-version has no files, or the name of the source is invalid.
 func (c manager) files(source string) error {
-	return errors.Join(knowledgeSourceKind.check(source), missing(c.conn.apiVersion, apiversion.KnowledgeFiles))
+	return errors.Join(knowledgeSourceKind().check(source), missing(c.conn.apiVersion, apiversion.KnowledgeFiles))
 }
 
 func (c manager) fileURL(source, file string) string {
-	return c.conn.url(knowledgeSourceKind.path + quoted(source) + "/files" + file)
+	return c.conn.url(knowledgeSourceKind().path + quoted(source) + "/files" + file)
 }
 
 // sendFile sends a file as two parts: metadata in JSON, then the content.
@@ -115,7 +115,7 @@ func (c manager) sendFile(ctx context.Context, operation, method, source, path s
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
 	var none knowledge.SourceFile
-	call := knowledgeSourceKind.call(operation, source)
+	call := knowledgeSourceKind().call(operation, source)
 	if err := c.files(source); err != nil {
 		return none, call.wrap(err)
 	}

@@ -10,14 +10,16 @@ import (
 	"github.com/go-azsearch/azsearch/models/knowledge"
 )
 
-var knowledgeSourceKind = &definitionKind[knowledge.Source]{
-	path:     "/knowledgesources",
-	noun:     "knowledge source",
-	notFound: ErrKnowledgeSourceNotFound,
-	check:    namedAtAll("knowledge source"),
-	named:    func(x *knowledge.Source) (string, string) { return x.Name, x.ETag },
-	needs:    apiversion.KnowledgeBases,
-	diff:     DiffDefinition[knowledge.Source],
+func knowledgeSourceKind() *definitionKind[knowledge.Source] {
+	return &definitionKind[knowledge.Source]{
+		path:     "/knowledgesources",
+		noun:     "knowledge source",
+		notFound: ErrKnowledgeSourceNotFound,
+		check:    namedAtAll("knowledge source"),
+		named:    func(x *knowledge.Source) (string, string) { return x.Name, x.ETag },
+		needs:    apiversion.KnowledgeBases,
+		diff:     DiffDefinition[knowledge.Source],
+	}
 }
 
 // CreateKnowledgeSourceOptions are the options of IndexClient.CreateKnowledgeSource. There are
@@ -29,7 +31,7 @@ type CreateKnowledgeSourceOptions struct{}
 // 2025-11-01-preview. If the knowledge source exists, the error is an *Error with status 409. A retry after a lost
 // reply can get it too, because the first attempt created the knowledge source.
 func (c *IndexClient) CreateKnowledgeSource(ctx context.Context, knowledgeSource knowledge.Source, _ *CreateKnowledgeSourceOptions) (knowledge.Source, error) {
-	return knowledgeSourceKind.create(ctx, c.manager, "CreateKnowledgeSource", knowledgeSource)
+	return knowledgeSourceKind().create(ctx, c.manager, "CreateKnowledgeSource", knowledgeSource)
 }
 
 // CreateOrUpdateKnowledgeSourceOptions are the options of
@@ -50,7 +52,7 @@ func (c *IndexClient) CreateOrUpdateKnowledgeSource(ctx context.Context, knowled
 	if opts == nil {
 		opts = &CreateOrUpdateKnowledgeSourceOptions{}
 	}
-	return knowledgeSourceKind.put(ctx, c.manager, "CreateOrUpdateKnowledgeSource", knowledgeSource, opts.IfMatch, opts.IfNoneMatch)
+	return knowledgeSourceKind().put(ctx, c.manager, "CreateOrUpdateKnowledgeSource", knowledgeSource, opts.IfMatch, opts.IfNoneMatch)
 }
 
 // GetKnowledgeSourceOptions are the options of IndexClient.GetKnowledgeSource. There are none
@@ -59,7 +61,7 @@ type GetKnowledgeSourceOptions struct{}
 
 // GetKnowledgeSource returns a knowledge source. If it does not exist, the error is ErrKnowledgeSourceNotFound.
 func (c *IndexClient) GetKnowledgeSource(ctx context.Context, name string, _ *GetKnowledgeSourceOptions) (knowledge.Source, error) {
-	return knowledgeSourceKind.get(ctx, c.manager, "GetKnowledgeSource", name)
+	return knowledgeSourceKind().get(ctx, c.manager, "GetKnowledgeSource", name)
 }
 
 // ListKnowledgeSourcesOptions are the options of IndexClient.ListKnowledgeSources. nil and the
@@ -69,7 +71,7 @@ type ListKnowledgeSourcesOptions ListIndexesOptions
 // ListKnowledgeSources returns all knowledge sources of the service. Each iteration makes the request again when it
 // starts. An error ends the iteration and is yielded with a zero knowledge source.
 func (c *IndexClient) ListKnowledgeSources(ctx context.Context, opts *ListKnowledgeSourcesOptions) iter.Seq2[knowledge.Source, error] {
-	return listDefinitions(ctx, c.manager, knowledgeSourceKind, "ListKnowledgeSources", listed((*ListIndexesOptions)(opts)), knowledgeSourceKind.name)
+	return listDefinitions(ctx, c.manager, knowledgeSourceKind(), "ListKnowledgeSources", listed((*ListIndexesOptions)(opts)), knowledgeSourceKind().name)
 }
 
 // DeleteKnowledgeSourceOptions are the options of IndexClient.DeleteKnowledgeSource. nil and
@@ -87,5 +89,5 @@ func (c *IndexClient) DeleteKnowledgeSource(ctx context.Context, name string, op
 	if opts == nil {
 		opts = &DeleteKnowledgeSourceOptions{}
 	}
-	return knowledgeSourceKind.delete(ctx, c.manager, "DeleteKnowledgeSource", name, opts.IfMatch)
+	return knowledgeSourceKind().delete(ctx, c.manager, "DeleteKnowledgeSource", name, opts.IfMatch)
 }

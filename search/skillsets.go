@@ -10,14 +10,16 @@ import (
 	"github.com/go-azsearch/azsearch/models/skills"
 )
 
-var skillsetKind = &definitionKind[skills.Skillset]{
-	path:     "/skillsets",
-	noun:     "skillset",
-	notFound: ErrSkillsetNotFound,
-	check:    namedAtAll("skillset"),
-	valid:    readable[skills.Skillset](refusal.Skillset),
-	named:    func(x *skills.Skillset) (string, string) { return x.Name, x.ETag },
-	diff:     DiffDefinition[skills.Skillset],
+func skillsetKind() *definitionKind[skills.Skillset] {
+	return &definitionKind[skills.Skillset]{
+		path:     "/skillsets",
+		noun:     "skillset",
+		notFound: ErrSkillsetNotFound,
+		check:    namedAtAll("skillset"),
+		valid:    readable[skills.Skillset](refusal.Skillset),
+		named:    func(x *skills.Skillset) (string, string) { return x.Name, x.ETag },
+		diff:     DiffDefinition[skills.Skillset],
+	}
 }
 
 // CreateSkillsetOptions are the options of IndexerClient.CreateSkillset. There are
@@ -28,7 +30,7 @@ type CreateSkillsetOptions struct{}
 // error is an *Error with status 409. A retry after a lost reply can get it too, because the first attempt created
 // the skillset.
 func (c *IndexerClient) CreateSkillset(ctx context.Context, skillset skills.Skillset, _ *CreateSkillsetOptions) (skills.Skillset, error) {
-	return skillsetKind.create(ctx, c.manager, "CreateSkillset", skillset)
+	return skillsetKind().create(ctx, c.manager, "CreateSkillset", skillset)
 }
 
 // CreateOrUpdateSkillsetOptions are the options of IndexerClient.CreateOrUpdateSkillset.
@@ -50,7 +52,7 @@ func (c *IndexerClient) CreateOrUpdateSkillset(ctx context.Context, skillset ski
 	if opts == nil {
 		opts = &CreateOrUpdateSkillsetOptions{}
 	}
-	return skillsetKind.put(ctx, c.manager, "CreateOrUpdateSkillset", skillset, opts.IfMatch, opts.IfNoneMatch)
+	return skillsetKind().put(ctx, c.manager, "CreateOrUpdateSkillset", skillset, opts.IfMatch, opts.IfNoneMatch)
 }
 
 // GetSkillsetOptions are the options of IndexerClient.GetSkillset. There are none
@@ -59,7 +61,7 @@ type GetSkillsetOptions struct{}
 
 // GetSkillset returns a skillset. If it does not exist, the error is ErrSkillsetNotFound.
 func (c *IndexerClient) GetSkillset(ctx context.Context, name string, _ *GetSkillsetOptions) (skills.Skillset, error) {
-	return skillsetKind.get(ctx, c.manager, "GetSkillset", name)
+	return skillsetKind().get(ctx, c.manager, "GetSkillset", name)
 }
 
 // ListSkillsetsOptions are the options of IndexerClient.ListSkillsets. nil and the
@@ -69,7 +71,7 @@ type ListSkillsetsOptions ListIndexesOptions
 // ListSkillsets returns all skillsets of the service. Each iteration makes the request again when it starts. An error
 // ends the iteration and is yielded with a zero skillset.
 func (c *IndexerClient) ListSkillsets(ctx context.Context, opts *ListSkillsetsOptions) iter.Seq2[skills.Skillset, error] {
-	return listDefinitions(ctx, c.manager, skillsetKind, "ListSkillsets", listed((*ListIndexesOptions)(opts)), skillsetKind.name)
+	return listDefinitions(ctx, c.manager, skillsetKind(), "ListSkillsets", listed((*ListIndexesOptions)(opts)), skillsetKind().name)
 }
 
 // ListSkillsetNamesOptions are the options of IndexerClient.ListSkillsetNames. nil and
@@ -78,7 +80,7 @@ type ListSkillsetNamesOptions ListIndexesOptions
 
 // ListSkillsetNames is ListSkillsets for the names only, which makes the replies much smaller.
 func (c *IndexerClient) ListSkillsetNames(ctx context.Context, opts *ListSkillsetNamesOptions) iter.Seq2[string, error] {
-	return listNames(ctx, c.manager, skillsetKind, "ListSkillsetNames", listed((*ListIndexesOptions)(opts)))
+	return listNames(ctx, c.manager, skillsetKind(), "ListSkillsetNames", listed((*ListIndexesOptions)(opts)))
 }
 
 // DeleteSkillsetOptions are the options of IndexerClient.DeleteSkillset. nil and
@@ -95,5 +97,5 @@ func (c *IndexerClient) DeleteSkillset(ctx context.Context, name string, opts *D
 	if opts == nil {
 		opts = &DeleteSkillsetOptions{}
 	}
-	return skillsetKind.delete(ctx, c.manager, "DeleteSkillset", name, opts.IfMatch)
+	return skillsetKind().delete(ctx, c.manager, "DeleteSkillset", name, opts.IfMatch)
 }

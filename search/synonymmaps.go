@@ -10,13 +10,15 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-var synonymMapKind = &definitionKind[models.SynonymMap]{
-	path:     "/synonymmaps",
-	noun:     "synonym map",
-	notFound: ErrSynonymMapNotFound,
-	check:    namedAtAll("synonym map"),
-	named:    func(x *models.SynonymMap) (string, string) { return x.Name, x.ETag },
-	diff:     DiffDefinition[models.SynonymMap],
+func synonymMapKind() *definitionKind[models.SynonymMap] {
+	return &definitionKind[models.SynonymMap]{
+		path:     "/synonymmaps",
+		noun:     "synonym map",
+		notFound: ErrSynonymMapNotFound,
+		check:    namedAtAll("synonym map"),
+		named:    func(x *models.SynonymMap) (string, string) { return x.Name, x.ETag },
+		diff:     DiffDefinition[models.SynonymMap],
+	}
 }
 
 // CreateSynonymMapOptions are the options of IndexClient.CreateSynonymMap. There
@@ -27,7 +29,7 @@ type CreateSynonymMapOptions struct{}
 // SynonymMaps name it. If the map exists, the error is an *Error with status 409. A retry after a lost reply can get
 // it too, because the first attempt created the map.
 func (c *IndexClient) CreateSynonymMap(ctx context.Context, synonyms models.SynonymMap, _ *CreateSynonymMapOptions) (models.SynonymMap, error) {
-	return synonymMapKind.create(ctx, c.manager, "CreateSynonymMap", synonyms)
+	return synonymMapKind().create(ctx, c.manager, "CreateSynonymMap", synonyms)
 }
 
 // CreateOrUpdateSynonymMapOptions are the options of
@@ -48,7 +50,7 @@ func (c *IndexClient) CreateOrUpdateSynonymMap(ctx context.Context, synonyms mod
 	if opts == nil {
 		opts = &CreateOrUpdateSynonymMapOptions{}
 	}
-	return synonymMapKind.put(ctx, c.manager, "CreateOrUpdateSynonymMap", synonyms, opts.IfMatch, opts.IfNoneMatch)
+	return synonymMapKind().put(ctx, c.manager, "CreateOrUpdateSynonymMap", synonyms, opts.IfMatch, opts.IfNoneMatch)
 }
 
 // UpdateSynonymMapOptions are the options of IndexClient.UpdateSynonymMap. nil
@@ -66,7 +68,7 @@ func (c *IndexClient) UpdateSynonymMap(ctx context.Context, name string, change 
 		opts = &UpdateSynonymMapOptions{}
 	}
 	return update[models.SynonymMap]{
-		kind:      synonymMapKind,
+		kind:      synonymMapKind(),
 		operation: "UpdateSynonymMap",
 		change:    change,
 		same:      sameSynonyms,
@@ -86,7 +88,7 @@ type GetSynonymMapOptions struct{}
 
 // GetSynonymMap returns a synonym map. If it does not exist, the error is ErrSynonymMapNotFound.
 func (c *IndexClient) GetSynonymMap(ctx context.Context, name string, _ *GetSynonymMapOptions) (models.SynonymMap, error) {
-	return synonymMapKind.get(ctx, c.manager, "GetSynonymMap", name)
+	return synonymMapKind().get(ctx, c.manager, "GetSynonymMap", name)
 }
 
 // ListSynonymMapsOptions are the options of IndexClient.ListSynonymMaps. nil
@@ -96,7 +98,7 @@ type ListSynonymMapsOptions ListIndexesOptions
 // ListSynonymMaps returns all synonym maps of the service. Each iteration makes the request again when it starts. An
 // error ends the iteration and is yielded with a zero map.
 func (c *IndexClient) ListSynonymMaps(ctx context.Context, opts *ListSynonymMapsOptions) iter.Seq2[models.SynonymMap, error] {
-	return listDefinitions(ctx, c.manager, synonymMapKind, "ListSynonymMaps", listed((*ListIndexesOptions)(opts)), synonymMapKind.name)
+	return listDefinitions(ctx, c.manager, synonymMapKind(), "ListSynonymMaps", listed((*ListIndexesOptions)(opts)), synonymMapKind().name)
 }
 
 // ListSynonymMapNamesOptions are the options of
@@ -106,7 +108,7 @@ type ListSynonymMapNamesOptions ListIndexesOptions
 
 // ListSynonymMapNames is ListSynonymMaps for the names only, which makes the replies much smaller.
 func (c *IndexClient) ListSynonymMapNames(ctx context.Context, opts *ListSynonymMapNamesOptions) iter.Seq2[string, error] {
-	return listNames(ctx, c.manager, synonymMapKind, "ListSynonymMapNames", listed((*ListIndexesOptions)(opts)))
+	return listNames(ctx, c.manager, synonymMapKind(), "ListSynonymMapNames", listed((*ListIndexesOptions)(opts)))
 }
 
 // DeleteSynonymMapOptions are the options of IndexClient.DeleteSynonymMap. nil
@@ -123,5 +125,5 @@ func (c *IndexClient) DeleteSynonymMap(ctx context.Context, name string, opts *D
 	if opts == nil {
 		opts = &DeleteSynonymMapOptions{}
 	}
-	return synonymMapKind.delete(ctx, c.manager, "DeleteSynonymMap", name, opts.IfMatch)
+	return synonymMapKind().delete(ctx, c.manager, "DeleteSynonymMap", name, opts.IfMatch)
 }

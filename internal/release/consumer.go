@@ -17,10 +17,10 @@ import (
 
 const module = "github.com/go-azsearch/azsearch"
 
-// mostBytes is the maximum size of the stripped program below on linux/amd64. Without indexers, skills and knowledge
-// it has 9.7 MB; the assertion to *deadletter.File in bufferedsender links another 0.1 MB. If it grows,
-// go tool nm -size shows what was added.
-const mostBytes = 11_200_000
+// mostBytes is the maximum size of the stripped program below on linux/amd64: 10 % more than the 9.7 MB it had before
+// there were indexers, skills and knowledge. If it grows, go tool nm -size shows what was added, and -dumpdep in
+// -ldflags why it is linked: most often a package-level variable that is initialized at run time.
+const mostBytes = 10_670_000
 
 // consumerProgram uses the sender and the client, and nothing else of the module.
 const consumerProgram = `package main

@@ -6,45 +6,45 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
-func (x Configuration) MarshalJSON() ([]byte, error)        { return object.Encode(x) }
-func (x Container) MarshalJSON() ([]byte, error)            { return object.Encode(x) }
-func (x Credentials) MarshalJSON() ([]byte, error)          { return object.Encode(x) }
-func (x DataSource) MarshalJSON() ([]byte, error)           { return object.Encode(x) }
-func (x Execution) MarshalJSON() ([]byte, error)            { return object.Encode(x) }
-func (x FieldMapping) MarshalJSON() ([]byte, error)         { return object.Encode(x) }
-func (x HighWaterMark) MarshalJSON() ([]byte, error)        { return object.Encode(x) }
-func (x Indexer) MarshalJSON() ([]byte, error)              { return object.Encode(x) }
-func (x ItemError) MarshalJSON() ([]byte, error)            { return object.Encode(x) }
-func (x ItemWarning) MarshalJSON() ([]byte, error)          { return object.Encode(x) }
-func (x Limits) MarshalJSON() ([]byte, error)               { return object.Encode(x) }
-func (x MappingFunction) MarshalJSON() ([]byte, error)      { return object.Encode(x) }
-func (x NativeBlobSoftDelete) MarshalJSON() ([]byte, error) { return object.Encode(x) }
-func (x Parameters) MarshalJSON() ([]byte, error)           { return object.Encode(x) }
-func (x SQLChangeTracking) MarshalJSON() ([]byte, error)    { return object.Encode(x) }
-func (x Schedule) MarshalJSON() ([]byte, error)             { return object.Encode(x) }
-func (x SoftDeleteColumn) MarshalJSON() ([]byte, error)     { return object.Encode(x) }
-func (x Status) MarshalJSON() ([]byte, error)               { return object.Encode(x) }
-func (x UnknownPolicy) MarshalJSON() ([]byte, error)        { return object.Encode(x) }
+func (x Configuration) MarshalJSON() ([]byte, error)        { return types.Encode(x) }
+func (x Container) MarshalJSON() ([]byte, error)            { return types.Encode(x) }
+func (x Credentials) MarshalJSON() ([]byte, error)          { return types.Encode(x) }
+func (x DataSource) MarshalJSON() ([]byte, error)           { return types.Encode(x) }
+func (x Execution) MarshalJSON() ([]byte, error)            { return types.Encode(x) }
+func (x FieldMapping) MarshalJSON() ([]byte, error)         { return types.Encode(x) }
+func (x HighWaterMark) MarshalJSON() ([]byte, error)        { return types.Encode(x) }
+func (x Indexer) MarshalJSON() ([]byte, error)              { return types.Encode(x) }
+func (x ItemError) MarshalJSON() ([]byte, error)            { return types.Encode(x) }
+func (x ItemWarning) MarshalJSON() ([]byte, error)          { return types.Encode(x) }
+func (x Limits) MarshalJSON() ([]byte, error)               { return types.Encode(x) }
+func (x MappingFunction) MarshalJSON() ([]byte, error)      { return types.Encode(x) }
+func (x NativeBlobSoftDelete) MarshalJSON() ([]byte, error) { return types.Encode(x) }
+func (x Parameters) MarshalJSON() ([]byte, error)           { return types.Encode(x) }
+func (x SQLChangeTracking) MarshalJSON() ([]byte, error)    { return types.Encode(x) }
+func (x Schedule) MarshalJSON() ([]byte, error)             { return types.Encode(x) }
+func (x SoftDeleteColumn) MarshalJSON() ([]byte, error)     { return types.Encode(x) }
+func (x Status) MarshalJSON() ([]byte, error)               { return types.Encode(x) }
+func (x UnknownPolicy) MarshalJSON() ([]byte, error)        { return types.Encode(x) }
 
-func (x *Configuration) UnmarshalJSON(b []byte) error        { return object.Decode(b, x) }
-func (x *Container) UnmarshalJSON(b []byte) error            { return object.Decode(b, x) }
-func (x *Credentials) UnmarshalJSON(b []byte) error          { return object.Decode(b, x) }
-func (x *DataSource) UnmarshalJSON(b []byte) error           { return object.Decode(b, x) }
-func (x *Execution) UnmarshalJSON(b []byte) error            { return object.Decode(b, x) }
-func (x *FieldMapping) UnmarshalJSON(b []byte) error         { return object.Decode(b, x) }
-func (x *HighWaterMark) UnmarshalJSON(b []byte) error        { return object.Decode(b, x) }
-func (x *Indexer) UnmarshalJSON(b []byte) error              { return object.Decode(b, x) }
-func (x *ItemError) UnmarshalJSON(b []byte) error            { return object.Decode(b, x) }
-func (x *ItemWarning) UnmarshalJSON(b []byte) error          { return object.Decode(b, x) }
-func (x *Limits) UnmarshalJSON(b []byte) error               { return object.Decode(b, x) }
-func (x *MappingFunction) UnmarshalJSON(b []byte) error      { return object.Decode(b, x) }
-func (x *NativeBlobSoftDelete) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }
-func (x *Parameters) UnmarshalJSON(b []byte) error           { return object.Decode(b, x) }
-func (x *SQLChangeTracking) UnmarshalJSON(b []byte) error    { return object.Decode(b, x) }
-func (x *Schedule) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *SoftDeleteColumn) UnmarshalJSON(b []byte) error     { return object.Decode(b, x) }
-func (x *Status) UnmarshalJSON(b []byte) error               { return object.Decode(b, x) }
-func (x *UnknownPolicy) UnmarshalJSON(b []byte) error        { return object.Decode(b, x) }
+func (x *Configuration) UnmarshalJSON(b []byte) error        { return types.Decode(b, x) }
+func (x *Container) UnmarshalJSON(b []byte) error            { return types.Decode(b, x) }
+func (x *Credentials) UnmarshalJSON(b []byte) error          { return types.Decode(b, x) }
+func (x *DataSource) UnmarshalJSON(b []byte) error           { return types.Decode(b, x) }
+func (x *Execution) UnmarshalJSON(b []byte) error            { return types.Decode(b, x) }
+func (x *FieldMapping) UnmarshalJSON(b []byte) error         { return types.Decode(b, x) }
+func (x *HighWaterMark) UnmarshalJSON(b []byte) error        { return types.Decode(b, x) }
+func (x *Indexer) UnmarshalJSON(b []byte) error              { return types.Decode(b, x) }
+func (x *ItemError) UnmarshalJSON(b []byte) error            { return types.Decode(b, x) }
+func (x *ItemWarning) UnmarshalJSON(b []byte) error          { return types.Decode(b, x) }
+func (x *Limits) UnmarshalJSON(b []byte) error               { return types.Decode(b, x) }
+func (x *MappingFunction) UnmarshalJSON(b []byte) error      { return types.Decode(b, x) }
+func (x *NativeBlobSoftDelete) UnmarshalJSON(b []byte) error { return types.Decode(b, x) }
+func (x *Parameters) UnmarshalJSON(b []byte) error           { return types.Decode(b, x) }
+func (x *SQLChangeTracking) UnmarshalJSON(b []byte) error    { return types.Decode(b, x) }
+func (x *Schedule) UnmarshalJSON(b []byte) error             { return types.Decode(b, x) }
+func (x *SoftDeleteColumn) UnmarshalJSON(b []byte) error     { return types.Decode(b, x) }
+func (x *Status) UnmarshalJSON(b []byte) error               { return types.Decode(b, x) }
+func (x *UnknownPolicy) UnmarshalJSON(b []byte) error        { return types.Decode(b, x) }
 
 func (HighWaterMark) changeDetection()     {}
 func (SQLChangeTracking) changeDetection() {}
@@ -54,26 +54,29 @@ func (SoftDeleteColumn) deletionDetection()     {}
 func (NativeBlobSoftDelete) deletionDetection() {}
 func (UnknownPolicy) deletionDetection()        {}
 
-func init() { object.Own(objects...) }
+var types = &object.Package{Register: register, Objects: objects}
 
-var objects = []any{
-	Configuration{},
-	Container{},
-	Credentials{},
-	DataSource{},
-	Execution{},
-	FieldMapping{},
-	HighWaterMark{},
-	Indexer{},
-	ItemError{},
-	ItemWarning{},
-	Limits{},
-	MappingFunction{},
-	NativeBlobSoftDelete{},
-	Parameters{},
-	SQLChangeTracking{},
-	Schedule{},
-	SoftDeleteColumn{},
-	Status{},
-	UnknownPolicy{},
+//archtest:long a list
+func objects() []any {
+	return []any{
+		Configuration{},
+		Container{},
+		Credentials{},
+		DataSource{},
+		Execution{},
+		FieldMapping{},
+		HighWaterMark{},
+		Indexer{},
+		ItemError{},
+		ItemWarning{},
+		Limits{},
+		MappingFunction{},
+		NativeBlobSoftDelete{},
+		Parameters{},
+		SQLChangeTracking{},
+		Schedule{},
+		SoftDeleteColumn{},
+		Status{},
+		UnknownPolicy{},
+	}
 }

@@ -6,12 +6,12 @@ import "github.com/go-azsearch/azsearch/models/internal/object"
 
 //go:generate go run ../internal/object/methods
 
-func init() {
-	object.Register[ChangeDetectionPolicy, UnknownPolicy]("@odata.type",
+func register(pkg *object.Package) {
+	object.Register[ChangeDetectionPolicy, UnknownPolicy](pkg, "@odata.type",
 		object.Of[HighWaterMark]("#Microsoft.Azure.Search.HighWaterMarkChangeDetectionPolicy"),
 		object.Of[SQLChangeTracking]("#Microsoft.Azure.Search.SqlIntegratedChangeTrackingPolicy"),
 	)
-	object.Register[DeletionDetectionPolicy, UnknownPolicy]("@odata.type",
+	object.Register[DeletionDetectionPolicy, UnknownPolicy](pkg, "@odata.type",
 		object.Of[SoftDeleteColumn]("#Microsoft.Azure.Search.SoftDeleteColumnDeletionDetectionPolicy"),
 		object.Of[NativeBlobSoftDelete]("#Microsoft.Azure.Search.NativeBlobSoftDeleteDeletionDetectionPolicy"),
 	)

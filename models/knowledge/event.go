@@ -99,24 +99,24 @@ func DecodeEvent(name, data string) (event Event, last bool, err error) {
 	b := []byte(data)
 	switch name {
 	case "retrieval.started":
-		event, err = object.Read[Started](b)
+		event, err = object.Read[Started](types, b)
 	case "activity.started":
-		event, err = object.Read[ActivityStarted](b)
+		event, err = object.Read[ActivityStarted](types, b)
 	case "activity.completed":
 		var activity Activity
-		activity, err = object.Read[Activity](b)
+		activity, err = object.Read[Activity](types, b)
 		event = ActivityCompleted{activity}
 	case "answer.completed":
-		event, err = object.Read[AnswerCompleted](b)
+		event, err = object.Read[AnswerCompleted](types, b)
 	case "references.completed":
 		var list []Reference
-		list, err = object.Read[[]Reference](b)
+		list, err = object.Read[[]Reference](types, b)
 		event = ReferencesCompleted{list}
 	case "response.completed":
-		event, err = object.Read[Completed](b)
+		event, err = object.Read[Completed](types, b)
 		last = true
 	case "error":
-		event, err = object.Read[Failed](b)
+		event, err = object.Read[Failed](types, b)
 		last = true
 	default:
 		event = UnknownEvent{name, data}

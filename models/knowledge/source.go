@@ -39,15 +39,14 @@ type sourceJSON struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// parameterTypes are the Go types of the known kinds.
-var parameterTypes = map[SourceKind]reflect.Type{
-	SourceKindSearchIndex: reflect.TypeFor[SearchIndex](),
-	SourceKindAzureBlob:   reflect.TypeFor[AzureBlob](),
-	SourceKindOneLake:     reflect.TypeFor[OneLake](),
-	SourceKindWeb:         reflect.TypeFor[Web](),
-	SourceKindSharePoint:  reflect.TypeFor[SharePoint](),
-	SourceKindSQL:         reflect.TypeFor[SQL](),
-	SourceKindFile:        reflect.TypeFor[File](),
+// parametersOf returns the empty parameters of a kind, or nil if the kind is unknown.
+func parametersOf(kind SourceKind) SourceParameters {
+	for _, p := range []SourceParameters{SearchIndex{}, AzureBlob{}, OneLake{}, Web{}, SharePoint{}, SQL{}, File{}} {
+		if p.kind() == kind {
+			return p
+		}
+	}
+	return nil
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -56,26 +55,26 @@ func (x Source) MarshalJSON() ([]byte, error) {
 	if x.Parameters != nil {
 		out.Kind = x.Parameters.kind()
 	}
-	if _, known := parameterTypes[out.Kind]; known && !reflect.ValueOf(x.Parameters).IsZero() {
+	if parametersOf(out.Kind) != nil && !reflect.ValueOf(x.Parameters).IsZero() {
 		parameters, err := json.Marshal(x.Parameters)
 		if err != nil {
 			return nil, err
 		}
 		out.AdditionalProperties = object.With(out.AdditionalProperties, string(out.Kind)+"Parameters", parameters)
 	}
-	return object.Encode(out)
+	return types.Encode(out)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (x *Source) UnmarshalJSON(b []byte) error {
 	var in sourceJSON
-	if err := object.Decode(b, &in); err != nil {
+	if err := types.Decode(b, &in); err != nil {
 		return err
 	}
 	member := string(in.Kind) + "Parameters"
 	var parameters SourceParameters = UnknownSource{in.Kind}
-	if t, known := parameterTypes[in.Kind]; known {
-		v := reflect.New(t)
+	if known := parametersOf(in.Kind); known != nil {
+		v := reflect.New(reflect.TypeOf(known))
 		if raw, there := in.AdditionalProperties[member]; there {
 			if err := json.Unmarshal(raw, v.Interface()); err != nil {
 				return fmt.Errorf("member %q: %w", member, err)

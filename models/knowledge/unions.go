@@ -6,18 +6,18 @@ import "github.com/go-azsearch/azsearch/models/internal/object"
 
 //go:generate go run ../internal/object/methods
 
-func init() {
-	object.Register[Model, UnknownModel]("kind",
+func register(pkg *object.Package) {
+	object.Register[Model, UnknownModel](pkg, "kind",
 		object.Of[AzureOpenAI]("azureOpenAI"),
 	)
-	object.Register[Intent, UnknownIntent]("type",
+	object.Register[Intent, UnknownIntent](pkg, "type",
 		object.Of[SemanticIntent]("semantic"),
 	)
-	object.Register[Content, UnknownContent]("type",
+	object.Register[Content, UnknownContent](pkg, "type",
 		object.Of[TextContent]("text"),
 		object.Of[ImageContent]("image"),
 	)
-	object.Register[Activity, UnknownActivity]("type",
+	object.Register[Activity, UnknownActivity](pkg, "type",
 		object.Of[SearchIndexActivity]("searchIndex"),
 		object.Of[AzureBlobActivity]("azureBlob"),
 		object.Of[OneLakeActivity]("indexedOneLake"),
@@ -30,7 +30,7 @@ func init() {
 		object.Of[WebSummarization]("modelWebSummarization"),
 		object.Of[AgenticReasoning]("agenticReasoning"),
 	)
-	object.Register[Reference, UnknownReference]("type",
+	object.Register[Reference, UnknownReference](pkg, "type",
 		object.Of[SearchIndexReference]("searchIndex"),
 		object.Of[AzureBlobReference]("azureBlob"),
 		object.Of[OneLakeReference]("indexedOneLake"),

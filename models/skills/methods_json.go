@@ -6,97 +6,97 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
-func (x AIServicesIdentity) MarshalJSON() ([]byte, error)         { return object.Encode(x) }
-func (x AIServicesKey) MarshalJSON() ([]byte, error)              { return object.Encode(x) }
-func (x AzureOpenAIEmbedding) MarshalJSON() ([]byte, error)       { return object.Encode(x) }
-func (x ChatCompletion) MarshalJSON() ([]byte, error)             { return object.Encode(x) }
-func (x Chunking) MarshalJSON() ([]byte, error)                   { return object.Encode(x) }
-func (x CognitiveServicesKey) MarshalJSON() ([]byte, error)       { return object.Encode(x) }
-func (x Conditional) MarshalJSON() ([]byte, error)                { return object.Encode(x) }
-func (x ContentUnderstanding) MarshalJSON() ([]byte, error)       { return object.Encode(x) }
-func (x CustomEntity) MarshalJSON() ([]byte, error)               { return object.Encode(x) }
-func (x CustomEntityAlias) MarshalJSON() ([]byte, error)          { return object.Encode(x) }
-func (x CustomEntityLookup) MarshalJSON() ([]byte, error)         { return object.Encode(x) }
-func (x DefaultAccount) MarshalJSON() ([]byte, error)             { return object.Encode(x) }
-func (x DocumentExtraction) MarshalJSON() ([]byte, error)         { return object.Encode(x) }
-func (x DocumentIntelligenceLayout) MarshalJSON() ([]byte, error) { return object.Encode(x) }
-func (x EntityLinking) MarshalJSON() ([]byte, error)              { return object.Encode(x) }
-func (x EntityRecognition) MarshalJSON() ([]byte, error)          { return object.Encode(x) }
-func (x FileProjection) MarshalJSON() ([]byte, error)             { return object.Encode(x) }
-func (x ImageAnalysis) MarshalJSON() ([]byte, error)              { return object.Encode(x) }
-func (x IndexProjectionParameters) MarshalJSON() ([]byte, error)  { return object.Encode(x) }
-func (x IndexProjectionSelector) MarshalJSON() ([]byte, error)    { return object.Encode(x) }
-func (x IndexProjections) MarshalJSON() ([]byte, error)           { return object.Encode(x) }
-func (x Input) MarshalJSON() ([]byte, error)                      { return object.Encode(x) }
-func (x JSONSchema) MarshalJSON() ([]byte, error)                 { return object.Encode(x) }
-func (x KeyPhraseExtraction) MarshalJSON() ([]byte, error)        { return object.Encode(x) }
-func (x KnowledgeStore) MarshalJSON() ([]byte, error)             { return object.Encode(x) }
-func (x LanguageDetection) MarshalJSON() ([]byte, error)          { return object.Encode(x) }
-func (x LayoutChunking) MarshalJSON() ([]byte, error)             { return object.Encode(x) }
-func (x Merge) MarshalJSON() ([]byte, error)                      { return object.Encode(x) }
-func (x ModelParameters) MarshalJSON() ([]byte, error)            { return object.Encode(x) }
-func (x OCR) MarshalJSON() ([]byte, error)                        { return object.Encode(x) }
-func (x ObjectProjection) MarshalJSON() ([]byte, error)           { return object.Encode(x) }
-func (x Output) MarshalJSON() ([]byte, error)                     { return object.Encode(x) }
-func (x PIIDetection) MarshalJSON() ([]byte, error)               { return object.Encode(x) }
-func (x Projection) MarshalJSON() ([]byte, error)                 { return object.Encode(x) }
-func (x ResponseFormat) MarshalJSON() ([]byte, error)             { return object.Encode(x) }
-func (x ResponseSchema) MarshalJSON() ([]byte, error)             { return object.Encode(x) }
-func (x Sentiment) MarshalJSON() ([]byte, error)                  { return object.Encode(x) }
-func (x Shaper) MarshalJSON() ([]byte, error)                     { return object.Encode(x) }
-func (x Skillset) MarshalJSON() ([]byte, error)                   { return object.Encode(x) }
-func (x Split) MarshalJSON() ([]byte, error)                      { return object.Encode(x) }
-func (x TableProjection) MarshalJSON() ([]byte, error)            { return object.Encode(x) }
-func (x Translation) MarshalJSON() ([]byte, error)                { return object.Encode(x) }
-func (x UnknownAccount) MarshalJSON() ([]byte, error)             { return object.Encode(x) }
-func (x UnknownSkill) MarshalJSON() ([]byte, error)               { return object.Encode(x) }
-func (x WebAPI) MarshalJSON() ([]byte, error)                     { return object.Encode(x) }
+func (x AIServicesIdentity) MarshalJSON() ([]byte, error)         { return types.Encode(x) }
+func (x AIServicesKey) MarshalJSON() ([]byte, error)              { return types.Encode(x) }
+func (x AzureOpenAIEmbedding) MarshalJSON() ([]byte, error)       { return types.Encode(x) }
+func (x ChatCompletion) MarshalJSON() ([]byte, error)             { return types.Encode(x) }
+func (x Chunking) MarshalJSON() ([]byte, error)                   { return types.Encode(x) }
+func (x CognitiveServicesKey) MarshalJSON() ([]byte, error)       { return types.Encode(x) }
+func (x Conditional) MarshalJSON() ([]byte, error)                { return types.Encode(x) }
+func (x ContentUnderstanding) MarshalJSON() ([]byte, error)       { return types.Encode(x) }
+func (x CustomEntity) MarshalJSON() ([]byte, error)               { return types.Encode(x) }
+func (x CustomEntityAlias) MarshalJSON() ([]byte, error)          { return types.Encode(x) }
+func (x CustomEntityLookup) MarshalJSON() ([]byte, error)         { return types.Encode(x) }
+func (x DefaultAccount) MarshalJSON() ([]byte, error)             { return types.Encode(x) }
+func (x DocumentExtraction) MarshalJSON() ([]byte, error)         { return types.Encode(x) }
+func (x DocumentIntelligenceLayout) MarshalJSON() ([]byte, error) { return types.Encode(x) }
+func (x EntityLinking) MarshalJSON() ([]byte, error)              { return types.Encode(x) }
+func (x EntityRecognition) MarshalJSON() ([]byte, error)          { return types.Encode(x) }
+func (x FileProjection) MarshalJSON() ([]byte, error)             { return types.Encode(x) }
+func (x ImageAnalysis) MarshalJSON() ([]byte, error)              { return types.Encode(x) }
+func (x IndexProjectionParameters) MarshalJSON() ([]byte, error)  { return types.Encode(x) }
+func (x IndexProjectionSelector) MarshalJSON() ([]byte, error)    { return types.Encode(x) }
+func (x IndexProjections) MarshalJSON() ([]byte, error)           { return types.Encode(x) }
+func (x Input) MarshalJSON() ([]byte, error)                      { return types.Encode(x) }
+func (x JSONSchema) MarshalJSON() ([]byte, error)                 { return types.Encode(x) }
+func (x KeyPhraseExtraction) MarshalJSON() ([]byte, error)        { return types.Encode(x) }
+func (x KnowledgeStore) MarshalJSON() ([]byte, error)             { return types.Encode(x) }
+func (x LanguageDetection) MarshalJSON() ([]byte, error)          { return types.Encode(x) }
+func (x LayoutChunking) MarshalJSON() ([]byte, error)             { return types.Encode(x) }
+func (x Merge) MarshalJSON() ([]byte, error)                      { return types.Encode(x) }
+func (x ModelParameters) MarshalJSON() ([]byte, error)            { return types.Encode(x) }
+func (x OCR) MarshalJSON() ([]byte, error)                        { return types.Encode(x) }
+func (x ObjectProjection) MarshalJSON() ([]byte, error)           { return types.Encode(x) }
+func (x Output) MarshalJSON() ([]byte, error)                     { return types.Encode(x) }
+func (x PIIDetection) MarshalJSON() ([]byte, error)               { return types.Encode(x) }
+func (x Projection) MarshalJSON() ([]byte, error)                 { return types.Encode(x) }
+func (x ResponseFormat) MarshalJSON() ([]byte, error)             { return types.Encode(x) }
+func (x ResponseSchema) MarshalJSON() ([]byte, error)             { return types.Encode(x) }
+func (x Sentiment) MarshalJSON() ([]byte, error)                  { return types.Encode(x) }
+func (x Shaper) MarshalJSON() ([]byte, error)                     { return types.Encode(x) }
+func (x Skillset) MarshalJSON() ([]byte, error)                   { return types.Encode(x) }
+func (x Split) MarshalJSON() ([]byte, error)                      { return types.Encode(x) }
+func (x TableProjection) MarshalJSON() ([]byte, error)            { return types.Encode(x) }
+func (x Translation) MarshalJSON() ([]byte, error)                { return types.Encode(x) }
+func (x UnknownAccount) MarshalJSON() ([]byte, error)             { return types.Encode(x) }
+func (x UnknownSkill) MarshalJSON() ([]byte, error)               { return types.Encode(x) }
+func (x WebAPI) MarshalJSON() ([]byte, error)                     { return types.Encode(x) }
 
-func (x *AIServicesIdentity) UnmarshalJSON(b []byte) error         { return object.Decode(b, x) }
-func (x *AIServicesKey) UnmarshalJSON(b []byte) error              { return object.Decode(b, x) }
-func (x *AzureOpenAIEmbedding) UnmarshalJSON(b []byte) error       { return object.Decode(b, x) }
-func (x *ChatCompletion) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *Chunking) UnmarshalJSON(b []byte) error                   { return object.Decode(b, x) }
-func (x *CognitiveServicesKey) UnmarshalJSON(b []byte) error       { return object.Decode(b, x) }
-func (x *Conditional) UnmarshalJSON(b []byte) error                { return object.Decode(b, x) }
-func (x *ContentUnderstanding) UnmarshalJSON(b []byte) error       { return object.Decode(b, x) }
-func (x *CustomEntity) UnmarshalJSON(b []byte) error               { return object.Decode(b, x) }
-func (x *CustomEntityAlias) UnmarshalJSON(b []byte) error          { return object.Decode(b, x) }
-func (x *CustomEntityLookup) UnmarshalJSON(b []byte) error         { return object.Decode(b, x) }
-func (x *DefaultAccount) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *DocumentExtraction) UnmarshalJSON(b []byte) error         { return object.Decode(b, x) }
-func (x *DocumentIntelligenceLayout) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }
-func (x *EntityLinking) UnmarshalJSON(b []byte) error              { return object.Decode(b, x) }
-func (x *EntityRecognition) UnmarshalJSON(b []byte) error          { return object.Decode(b, x) }
-func (x *FileProjection) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *ImageAnalysis) UnmarshalJSON(b []byte) error              { return object.Decode(b, x) }
-func (x *IndexProjectionParameters) UnmarshalJSON(b []byte) error  { return object.Decode(b, x) }
-func (x *IndexProjectionSelector) UnmarshalJSON(b []byte) error    { return object.Decode(b, x) }
-func (x *IndexProjections) UnmarshalJSON(b []byte) error           { return object.Decode(b, x) }
-func (x *Input) UnmarshalJSON(b []byte) error                      { return object.Decode(b, x) }
-func (x *JSONSchema) UnmarshalJSON(b []byte) error                 { return object.Decode(b, x) }
-func (x *KeyPhraseExtraction) UnmarshalJSON(b []byte) error        { return object.Decode(b, x) }
-func (x *KnowledgeStore) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *LanguageDetection) UnmarshalJSON(b []byte) error          { return object.Decode(b, x) }
-func (x *LayoutChunking) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *Merge) UnmarshalJSON(b []byte) error                      { return object.Decode(b, x) }
-func (x *ModelParameters) UnmarshalJSON(b []byte) error            { return object.Decode(b, x) }
-func (x *OCR) UnmarshalJSON(b []byte) error                        { return object.Decode(b, x) }
-func (x *ObjectProjection) UnmarshalJSON(b []byte) error           { return object.Decode(b, x) }
-func (x *Output) UnmarshalJSON(b []byte) error                     { return object.Decode(b, x) }
-func (x *PIIDetection) UnmarshalJSON(b []byte) error               { return object.Decode(b, x) }
-func (x *Projection) UnmarshalJSON(b []byte) error                 { return object.Decode(b, x) }
-func (x *ResponseFormat) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *ResponseSchema) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *Sentiment) UnmarshalJSON(b []byte) error                  { return object.Decode(b, x) }
-func (x *Shaper) UnmarshalJSON(b []byte) error                     { return object.Decode(b, x) }
-func (x *Skillset) UnmarshalJSON(b []byte) error                   { return object.Decode(b, x) }
-func (x *Split) UnmarshalJSON(b []byte) error                      { return object.Decode(b, x) }
-func (x *TableProjection) UnmarshalJSON(b []byte) error            { return object.Decode(b, x) }
-func (x *Translation) UnmarshalJSON(b []byte) error                { return object.Decode(b, x) }
-func (x *UnknownAccount) UnmarshalJSON(b []byte) error             { return object.Decode(b, x) }
-func (x *UnknownSkill) UnmarshalJSON(b []byte) error               { return object.Decode(b, x) }
-func (x *WebAPI) UnmarshalJSON(b []byte) error                     { return object.Decode(b, x) }
+func (x *AIServicesIdentity) UnmarshalJSON(b []byte) error         { return types.Decode(b, x) }
+func (x *AIServicesKey) UnmarshalJSON(b []byte) error              { return types.Decode(b, x) }
+func (x *AzureOpenAIEmbedding) UnmarshalJSON(b []byte) error       { return types.Decode(b, x) }
+func (x *ChatCompletion) UnmarshalJSON(b []byte) error             { return types.Decode(b, x) }
+func (x *Chunking) UnmarshalJSON(b []byte) error                   { return types.Decode(b, x) }
+func (x *CognitiveServicesKey) UnmarshalJSON(b []byte) error       { return types.Decode(b, x) }
+func (x *Conditional) UnmarshalJSON(b []byte) error                { return types.Decode(b, x) }
+func (x *ContentUnderstanding) UnmarshalJSON(b []byte) error       { return types.Decode(b, x) }
+func (x *CustomEntity) UnmarshalJSON(b []byte) error               { return types.Decode(b, x) }
+func (x *CustomEntityAlias) UnmarshalJSON(b []byte) error          { return types.Decode(b, x) }
+func (x *CustomEntityLookup) UnmarshalJSON(b []byte) error         { return types.Decode(b, x) }
+func (x *DefaultAccount) UnmarshalJSON(b []byte) error             { return types.Decode(b, x) }
+func (x *DocumentExtraction) UnmarshalJSON(b []byte) error         { return types.Decode(b, x) }
+func (x *DocumentIntelligenceLayout) UnmarshalJSON(b []byte) error { return types.Decode(b, x) }
+func (x *EntityLinking) UnmarshalJSON(b []byte) error              { return types.Decode(b, x) }
+func (x *EntityRecognition) UnmarshalJSON(b []byte) error          { return types.Decode(b, x) }
+func (x *FileProjection) UnmarshalJSON(b []byte) error             { return types.Decode(b, x) }
+func (x *ImageAnalysis) UnmarshalJSON(b []byte) error              { return types.Decode(b, x) }
+func (x *IndexProjectionParameters) UnmarshalJSON(b []byte) error  { return types.Decode(b, x) }
+func (x *IndexProjectionSelector) UnmarshalJSON(b []byte) error    { return types.Decode(b, x) }
+func (x *IndexProjections) UnmarshalJSON(b []byte) error           { return types.Decode(b, x) }
+func (x *Input) UnmarshalJSON(b []byte) error                      { return types.Decode(b, x) }
+func (x *JSONSchema) UnmarshalJSON(b []byte) error                 { return types.Decode(b, x) }
+func (x *KeyPhraseExtraction) UnmarshalJSON(b []byte) error        { return types.Decode(b, x) }
+func (x *KnowledgeStore) UnmarshalJSON(b []byte) error             { return types.Decode(b, x) }
+func (x *LanguageDetection) UnmarshalJSON(b []byte) error          { return types.Decode(b, x) }
+func (x *LayoutChunking) UnmarshalJSON(b []byte) error             { return types.Decode(b, x) }
+func (x *Merge) UnmarshalJSON(b []byte) error                      { return types.Decode(b, x) }
+func (x *ModelParameters) UnmarshalJSON(b []byte) error            { return types.Decode(b, x) }
+func (x *OCR) UnmarshalJSON(b []byte) error                        { return types.Decode(b, x) }
+func (x *ObjectProjection) UnmarshalJSON(b []byte) error           { return types.Decode(b, x) }
+func (x *Output) UnmarshalJSON(b []byte) error                     { return types.Decode(b, x) }
+func (x *PIIDetection) UnmarshalJSON(b []byte) error               { return types.Decode(b, x) }
+func (x *Projection) UnmarshalJSON(b []byte) error                 { return types.Decode(b, x) }
+func (x *ResponseFormat) UnmarshalJSON(b []byte) error             { return types.Decode(b, x) }
+func (x *ResponseSchema) UnmarshalJSON(b []byte) error             { return types.Decode(b, x) }
+func (x *Sentiment) UnmarshalJSON(b []byte) error                  { return types.Decode(b, x) }
+func (x *Shaper) UnmarshalJSON(b []byte) error                     { return types.Decode(b, x) }
+func (x *Skillset) UnmarshalJSON(b []byte) error                   { return types.Decode(b, x) }
+func (x *Split) UnmarshalJSON(b []byte) error                      { return types.Decode(b, x) }
+func (x *TableProjection) UnmarshalJSON(b []byte) error            { return types.Decode(b, x) }
+func (x *Translation) UnmarshalJSON(b []byte) error                { return types.Decode(b, x) }
+func (x *UnknownAccount) UnmarshalJSON(b []byte) error             { return types.Decode(b, x) }
+func (x *UnknownSkill) UnmarshalJSON(b []byte) error               { return types.Decode(b, x) }
+func (x *WebAPI) UnmarshalJSON(b []byte) error                     { return types.Decode(b, x) }
 
 func (DefaultAccount) account()       {}
 func (CognitiveServicesKey) account() {}
@@ -126,52 +126,55 @@ func (Translation) skill()                {}
 func (WebAPI) skill()                     {}
 func (UnknownSkill) skill()               {}
 
-func init() { object.Own(objects...) }
+var types = &object.Package{Register: register, Objects: objects}
 
-var objects = []any{
-	AIServicesIdentity{},
-	AIServicesKey{},
-	AzureOpenAIEmbedding{},
-	ChatCompletion{},
-	Chunking{},
-	CognitiveServicesKey{},
-	Conditional{},
-	ContentUnderstanding{},
-	CustomEntity{},
-	CustomEntityAlias{},
-	CustomEntityLookup{},
-	DefaultAccount{},
-	DocumentExtraction{},
-	DocumentIntelligenceLayout{},
-	EntityLinking{},
-	EntityRecognition{},
-	FileProjection{},
-	ImageAnalysis{},
-	IndexProjectionParameters{},
-	IndexProjectionSelector{},
-	IndexProjections{},
-	Input{},
-	JSONSchema{},
-	KeyPhraseExtraction{},
-	KnowledgeStore{},
-	LanguageDetection{},
-	LayoutChunking{},
-	Merge{},
-	ModelParameters{},
-	OCR{},
-	ObjectProjection{},
-	Output{},
-	PIIDetection{},
-	Projection{},
-	ResponseFormat{},
-	ResponseSchema{},
-	Sentiment{},
-	Shaper{},
-	Skillset{},
-	Split{},
-	TableProjection{},
-	Translation{},
-	UnknownAccount{},
-	UnknownSkill{},
-	WebAPI{},
+//archtest:long a list
+func objects() []any {
+	return []any{
+		AIServicesIdentity{},
+		AIServicesKey{},
+		AzureOpenAIEmbedding{},
+		ChatCompletion{},
+		Chunking{},
+		CognitiveServicesKey{},
+		Conditional{},
+		ContentUnderstanding{},
+		CustomEntity{},
+		CustomEntityAlias{},
+		CustomEntityLookup{},
+		DefaultAccount{},
+		DocumentExtraction{},
+		DocumentIntelligenceLayout{},
+		EntityLinking{},
+		EntityRecognition{},
+		FileProjection{},
+		ImageAnalysis{},
+		IndexProjectionParameters{},
+		IndexProjectionSelector{},
+		IndexProjections{},
+		Input{},
+		JSONSchema{},
+		KeyPhraseExtraction{},
+		KnowledgeStore{},
+		LanguageDetection{},
+		LayoutChunking{},
+		Merge{},
+		ModelParameters{},
+		OCR{},
+		ObjectProjection{},
+		Output{},
+		PIIDetection{},
+		Projection{},
+		ResponseFormat{},
+		ResponseSchema{},
+		Sentiment{},
+		Shaper{},
+		Skillset{},
+		Split{},
+		TableProjection{},
+		Translation{},
+		UnknownAccount{},
+		UnknownSkill{},
+		WebAPI{},
+	}
 }

@@ -6,14 +6,14 @@ import "github.com/go-azsearch/azsearch/models/internal/object"
 
 //go:generate go run ../internal/object/methods
 
-func init() {
-	object.Register[Account, UnknownAccount]("@odata.type",
+func register(pkg *object.Package) {
+	object.Register[Account, UnknownAccount](pkg, "@odata.type",
 		object.Of[DefaultAccount]("#Microsoft.Azure.Search.DefaultCognitiveServices"),
 		object.Of[CognitiveServicesKey]("#Microsoft.Azure.Search.CognitiveServicesByKey"),
 		object.Of[AIServicesKey]("#Microsoft.Azure.Search.AIServicesByKey"),
 		object.Of[AIServicesIdentity]("#Microsoft.Azure.Search.AIServicesByIdentity"),
 	)
-	object.Register[Skill, UnknownSkill]("@odata.type",
+	object.Register[Skill, UnknownSkill](pkg, "@odata.type",
 		object.Of[AzureOpenAIEmbedding]("#Microsoft.Skills.Text.AzureOpenAIEmbeddingSkill"),
 		object.Of[ChatCompletion]("#Microsoft.Skills.Custom.ChatCompletionSkill"),
 		object.Of[Conditional]("#Microsoft.Skills.Util.ConditionalSkill"),

@@ -13,13 +13,15 @@ import (
 
 // Decode decodes a JSON object into x, a pointer to the struct. It implements UnmarshalJSON for x. The former content
 // of x is discarded, unless b is null.
-func Decode(b []byte, x any) error {
-	return decodeChecked(b, decodeObject, reflect.ValueOf(x).Elem())
+func (pkg *Package) Decode(b []byte, x any) error {
+	pkg.ready()
+	return decodeChecked(b, pkg.decodeObject, reflect.ValueOf(x).Elem())
 }
 
 // Read decodes a value of a union, a list of them, or any other type.
-func Read[T any](b []byte) (x T, err error) {
-	return x, decodeChecked(b, decoderOf(reflect.TypeFor[T]()), reflect.ValueOf(&x).Elem())
+func Read[T any](pkg *Package, b []byte) (x T, err error) {
+	pkg.ready()
+	return x, decodeChecked(b, pkg.decoderOf(reflect.TypeFor[T]()), reflect.ValueOf(&x).Elem())
 }
 
 func decodeChecked(b []byte, decode decoder, v reflect.Value) error {
@@ -44,11 +46,11 @@ func (l leaf) decode(b []byte, i int, v reflect.Value) (int, error) {
 }
 
 // decodeObject decodes an object. null changes nothing.
-func decodeObject(b []byte, i int, v reflect.Value) (end int, err error) {
+func (pkg *Package) decodeObject(b []byte, i int, v reflect.Value) (end int, err error) {
 	if b[i] == 'n' {
 		return i + len("null"), nil
 	}
-	p := planOf(v.Type())
+	p := pkg.planOf(v.Type())
 	if err = wire.ErrNotAnObject; b[i] == '{' {
 		v.SetZero()
 		end, err = p.decode(b, i, v)
@@ -115,12 +117,12 @@ func (p *plan) field(quoted []byte) *field {
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 // decoderOf returns the decoder of a type. Types without a decoder here use encoding/json.
-func decoderOf(t reflect.Type) decoder {
-	if u, is := unions[t]; is {
+func (pkg *Package) decoderOf(t reflect.Type) decoder {
+	if u, is := pkg.unions[t]; is {
 		return u.decode
 	}
-	if own[t] {
-		return decodeObject
+	if pkg.own[t] {
+		return pkg.decodeObject
 	}
 	if reflect.PointerTo(t).Implements(unmarshaler) {
 		return leaf(decodeAny).decode
@@ -137,7 +139,7 @@ func decoderOf(t reflect.Type) decoder {
 			return leaf(decodePlain).decode
 		}
 	case reflect.Pointer:
-		element := decoderOf(t.Elem())
+		element := pkg.decoderOf(t.Elem())
 		return func(b []byte, i int, v reflect.Value) (int, error) {
 			if b[i] == 'n' {
 				v.SetZero()
@@ -148,7 +150,7 @@ func decoderOf(t reflect.Type) decoder {
 		}
 	case reflect.Slice:
 		if t.Elem().Kind() != reflect.Uint8 {
-			return listDecoder(decoderOf(t.Elem()))
+			return listDecoder(pkg.decoderOf(t.Elem()))
 		}
 	}
 	return leaf(decodeAny).decode

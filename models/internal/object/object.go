@@ -19,7 +19,7 @@
 // unchanged and "" a new value.
 //
 // The methods of a package's objects are generated: go generate in its folder runs the command methods, which writes
-// missing methods for each struct with AdditionalProperties.
+// missing methods for each struct with AdditionalProperties. They use the Package of their package, the variable types.
 package object
 
 import (
@@ -36,15 +36,33 @@ import (
 
 const additionalProperties = "AdditionalProperties"
 
-// own are the types whose methods are those of this package, so they are decoded without calling their methods. Own
-// writes it during the initialization of the packages of models.
-var own = map[reflect.Type]bool{}
+// Package holds the types of one package of models. They are registered when the first object is written or read, not
+// during initialization: the linker then leaves them out of programs without such objects.
+type Package struct {
+	// Register calls Register for each union. It may be nil.
+	Register func(*Package)
+	// Objects returns a value of each type whose methods are Encode and Decode. They are called directly then.
+	Objects func() []any
 
-// Own declares that the UnmarshalJSON of the type of each value is Decode.
-func Own(values ...any) {
-	for _, v := range values {
-		own[reflect.TypeOf(v)] = true
-	}
+	once           sync.Once // for the maps, which are only read afterwards
+	own            map[reflect.Type]bool
+	unions         map[reflect.Type]*union
+	discriminators map[reflect.Type]discriminator
+
+	plans sync.Map // reflect.Type → *plan
+}
+
+// ready registers the types.
+func (pkg *Package) ready() {
+	pkg.once.Do(func() {
+		pkg.own, pkg.unions, pkg.discriminators = map[reflect.Type]bool{}, map[reflect.Type]*union{}, map[reflect.Type]discriminator{}
+		for _, v := range pkg.Objects() {
+			pkg.own[reflect.TypeOf(v)] = true
+		}
+		if pkg.Register != nil {
+			pkg.Register(pkg)
+		}
+	})
 }
 
 // plan holds the fields of a type of objects, for reading and writing.
@@ -61,28 +79,27 @@ type field struct {
 	decode decoder
 }
 
-var plans sync.Map // reflect.Type → *plan
-
-func planOf(t reflect.Type) *plan {
-	if known, ok := plans.Load(t); ok {
+func (pkg *Package) planOf(t reflect.Type) *plan {
+	if known, ok := pkg.plans.Load(t); ok {
 		return known.(*plan)
 	}
-	p := &plan{discriminator: discriminators[t], index: map[string]int{}}
+	p := &plan{discriminator: pkg.discriminators[t], index: map[string]int{}}
 	for i, f := range encode.FieldsOf(t) {
 		p.index[f.Name] = i
-		p.fields = append(p.fields, field{f, t.FieldByIndex(f.Index).Tag.Get("empty"), decoderOf(f.Type)})
+		p.fields = append(p.fields, field{f, t.FieldByIndex(f.Index).Tag.Get("empty"), pkg.decoderOf(f.Type)})
 	}
 	if more, has := t.FieldByName(additionalProperties); has {
 		p.more = more.Index
 	}
-	known, _ := plans.LoadOrStore(t, p)
+	known, _ := pkg.plans.LoadOrStore(t, p)
 	return known.(*plan)
 }
 
 // Encode returns the JSON of the struct x. It implements MarshalJSON for x.
-func Encode(x any) ([]byte, error) {
+func (pkg *Package) Encode(x any) ([]byte, error) {
+	pkg.ready()
 	v := reflect.ValueOf(x)
-	p := planOf(v.Type())
+	p := pkg.planOf(v.Type())
 	out := []byte{'{'}
 	written := map[string]bool{}
 	if p.member != "" {

@@ -7,15 +7,9 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// unions and discriminators are written by Register during the initialization of the packages of models, and only
-// read afterwards.
-var (
-	unions         = map[reflect.Type]*union{}
-	discriminators = map[reflect.Type]discriminator{}
-)
-
 // union is an interface whose concrete types are distinguished by a member of their JSON.
 type union struct {
+	pkg     *Package
 	member  string
 	types   map[string]reflect.Type
 	unknown reflect.Type
@@ -34,13 +28,13 @@ type Type struct {
 func Of[T any](value string) Type { return Type{value, reflect.TypeFor[T]()} }
 
 // Register makes I a union whose types are distinguished by member. A value without a type is decoded into Unknown.
-func Register[I, Unknown any](member string, types ...Type) {
-	u := &union{member: member, types: map[string]reflect.Type{}, unknown: reflect.TypeFor[Unknown]()}
+func Register[I, Unknown any](pkg *Package, member string, types ...Type) {
+	u := &union{pkg: pkg, member: member, types: map[string]reflect.Type{}, unknown: reflect.TypeFor[Unknown]()}
 	for _, t := range types {
 		u.types[t.Value] = t.Go
-		discriminators[t.Go] = discriminator{member, t.Value}
+		pkg.discriminators[t.Go] = discriminator{member, t.Value}
 	}
-	unions[reflect.TypeFor[I]()] = u
+	pkg.unions[reflect.TypeFor[I]()] = u
 }
 
 // decode decodes the value that begins at i into field. null leaves it nil.
@@ -66,7 +60,7 @@ func (u *union) decode(b []byte, i int, field reflect.Value) (end int, err error
 		return i, fmt.Errorf("%s: %w", field.Type(), err)
 	}
 	x := reflect.New(t)
-	if end, err = decoderOf(t)(b, i, x.Elem()); err != nil {
+	if end, err = u.pkg.decoderOf(t)(b, i, x.Elem()); err != nil {
 		return end, err
 	}
 	field.Set(x.Elem())

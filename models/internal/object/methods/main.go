@@ -48,7 +48,7 @@ func generate(folder string) (map[string][]byte, error) {
 type source struct {
 	name    string
 	objects []string            // the structs with AdditionalProperties
-	has     map[string]bool     // methods by "Type.Name", and fields
+	has     map[string]bool     // methods by "Type.Name", fields, and functions by ".Name"
 	markers map[string]string   // the only method of an interface, if it is unexported
 	unions  map[string][]string // the types of each union, from its Register call
 }
@@ -77,7 +77,9 @@ func read(folder string) (*source, error) {
 func (s *source) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
-		if n.Recv != nil {
+		if n.Recv == nil {
+			s.has["."+n.Name.Name] = true
+		} else {
 			receiver := n.Recv.List[0].Type
 			if pointer, is := receiver.(*ast.StarExpr); is {
 				receiver = pointer.X
@@ -114,7 +116,7 @@ func (s *source) declaration(n *ast.TypeSpec) {
 	}
 }
 
-// registration records the types of object.Register[Union, Unknown](…, object.Of[Type](…), …).
+// registration records the types of object.Register[Union, Unknown](pkg, …, object.Of[Type](…), …).
 func (s *source) registration(call *ast.CallExpr) {
 	register, is := call.Fun.(*ast.IndexListExpr)
 	if !is || len(register.Indices) != 2 {
@@ -133,10 +135,10 @@ func (s *source) registration(call *ast.CallExpr) {
 	}
 }
 
-// json returns the JSON methods, the marker methods of unions, and the call of object.Own.
+// json returns the JSON methods, the marker methods of unions, and the object.Package.
 func (s *source) json() string {
-	text := s.each("MarshalJSON", "func (x %s) MarshalJSON() ([]byte, error) { return object.Encode(x) }\n")
-	text += s.each("UnmarshalJSON", "func (x *%s) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }\n")
+	text := s.each("MarshalJSON", "func (x %s) MarshalJSON() ([]byte, error) { return types.Encode(x) }\n")
+	text += s.each("UnmarshalJSON", "func (x *%s) UnmarshalJSON(b []byte) error { return types.Decode(b, x) }\n")
 	for _, union := range slices.Sorted(maps.Keys(s.unions)) {
 		if marker := s.markers[union]; marker != "" {
 			for _, x := range s.unions[union] {
@@ -145,7 +147,12 @@ func (s *source) json() string {
 			text += "\n"
 		}
 	}
-	return text + "func init() { object.Own(objects...) }\n\nvar objects = []any{\n" + s.each("UnmarshalJSON", "%s{},\n") + "}\n"
+	register := ""
+	if s.has[".register"] {
+		register = "Register: register, "
+	}
+	return text + "var types = &object.Package{" + register + "Objects: objects}\n\n//archtest:long a list\nfunc objects() []any {\nreturn []any{\n" +
+		s.each("UnmarshalJSON", "%s{},\n") + "}\n}\n"
 }
 
 // print returns the methods that hide secrets. A type with a field named Format gets String and GoString instead.
