@@ -303,6 +303,7 @@ func (b *between) Do(req *http.Request) (*http.Response, error) {
 
 // The definition has no filters when it is read, and then the first page is trimmed.
 func TestPermissionFiltersThatComeMeanwhileLeaveNoFalseReceipt(t *testing.T) {
+	t.Parallel()
 	for name, remove := range map[string]func(context.Context, *permissionRig, *search.Client) error{
 		"DeleteWhere": func(ctx context.Context, r *permissionRig, client *search.Client) error {
 			_, err := repair.DeleteWhere(ctx, r.rows(t, client), r.sender.Raw(), &repair.DeleteOptions{AllowDeletes: 3, SameIndex: true})
@@ -348,6 +349,7 @@ func (l *late) Do(req *http.Request) (*http.Response, error) {
 
 // The definition has no filters when it is read for the last scan, which is trimmed.
 func TestPermissionFiltersDuringTheLastScanLeaveNoFalseReceipt(t *testing.T) {
+	t.Parallel()
 	r := newPermissionRig(t)
 	r.option(t, models.PermissionFilterDisabled)
 	opts := &search.ClientOptions{}

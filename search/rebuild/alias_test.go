@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -299,7 +300,7 @@ func (w *world) stumbles(m *mortal, at int64) *stumbling {
 
 func TestOneErrorOfTheServiceEndsNoRebuildThatHasFilledItsIndex(t *testing.T) {
 	for _, anew := range []bool{false, true} {
-		for n, calls := int64(1), int64(1); n <= calls && !t.Failed(); n++ {
+		for n, calls := int64(1), int64(1); n <= calls && !t.Failed(); n += int64(testkit.Cases(5, 1, 1)) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, 20)
 				a := w.write("a", 1)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -55,7 +56,7 @@ func (d deaf) Mark(ctx context.Context, epoch int64, keys []string) (int64, erro
 
 func TestARunWhoseDriverDoesNotReturnEndsAndAnotherGoesOn(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{string(StepFilling), "close", "closed", "closed again"} {
+	for _, line := range []string{"closed", string(StepFilling), "close", "closed again"}[:testkit.Cases(1, 4, 4)] {
 		t.Run(line, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, 20)
