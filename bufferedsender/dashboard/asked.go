@@ -20,16 +20,18 @@ type asked[T any] struct {
 	value T
 	err   error
 	at    time.Time
+	tried time.Time     // when it was last asked
 	done  chan struct{} // nil unless it is being refreshed
 }
 
 var errNoAnswer = errors.New("no answer yet")
 
-// get returns the last answer that is not an error, its time, and the reason if a newer one is missing.
+// get returns the last answer that is not an error, its time, and the reason if a newer one is missing. It asks once in
+// every, even after an error: what is in trouble gets no more requests because people look at it.
 func (a *asked[T]) get(every time.Duration, ask func(ctx context.Context) (T, error)) (value T, at time.Time, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.done == nil && (a.at.IsZero() || time.Since(a.at) >= every || a.err != nil) {
+	if a.done == nil && (a.tried.IsZero() || time.Since(a.tried) >= every) {
 		done := make(chan struct{})
 		a.done = done
 		go func() {
@@ -39,7 +41,7 @@ func (a *asked[T]) get(every time.Duration, ask func(ctx context.Context) (T, er
 			if a.err = err; err == nil {
 				a.value, a.at = value, time.Now()
 			}
-			a.done = nil
+			a.tried, a.done = time.Now(), nil
 			close(done)
 		}()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -292,6 +293,46 @@ func (h *hanging) Stats(context.Context) (queue.Stats, error) {
 	return queue.Stats{Waiting: 3}, nil
 }
 
+// failing is a queue that replies with an error.
+type failing struct {
+	queue.Queue
+	asked int
+}
+
+func (f *failing) Stats(context.Context) (queue.Stats, error) {
+	f.asked++
+	return queue.Stats{}, errors.New("refused")
+}
+
+func TestTheReasonOfAParkedKeyQuotesNoDocument(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := service(t)
+		q, err := memqueue.New(nil)
+		require.NoError(t, err)
+		defer q.Close()
+		s, err := bufferedsender.New(client, &bufferedsender.Options[models.Document]{
+			Queue: q, Documents: bufferedsender.Documents[models.Document]{KeyField: "id"}, Logger: slog.New(slog.DiscardHandler),
+		})
+		require.NoError(t, err)
+		require.NoError(t, s.UploadDocuments(t.Context(), models.Document{"id": "the-key", "rating": secretText}))
+		require.Error(t, s.Flush(t.Context(), nil))
+		require.NoError(t, s.Close(t.Context()))
+		_, err = q.Append(t.Context(), queue.Call{Adder: queue.NewID(), Number: 1, Records: []queue.Record{{Key: "other", Op: models.ActionTypeUpload, Body: []byte(`{}`)}}})
+		require.NoError(t, err)
+		_, err = q.Park(t.Context(), `cannot send the action of the Loader, tried 3 times: document "other" is too large`, "other")
+		require.NoError(t, err)
+
+		hiding := dashboard.New(dashboard.Options{Queues: map[string]queue.Queue{"q": q}, HideKeys: true})
+		reply := get(hiding, "oldest?queue=q").Body.String()
+		assert.Contains(t, reply, `"upload failed with status 400: a value is not of the type Edm.Int32"`)
+		assert.Contains(t, reply, `"cannot send the action of the Loader, tried 3 times"`)
+		for _, secret := range []string{secretText, "the-key", "other"} {
+			assert.NotContains(t, reply, secret)
+		}
+		assert.NotContains(t, get(hiding, "find?key=the-key").Body.String(), secretText)
+	})
+}
+
 func TestAQueueThatDoesNotAnswerDelaysThePageByASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &hanging{release: make(chan struct{})}
@@ -310,6 +351,16 @@ func TestAQueueThatDoesNotAnswerDelaysThePageByASecond(t *testing.T) {
 			assert.NotContains(t, state, "error")
 		}
 		assert.EqualValues(t, 1, q.asked.Load(), "the queue is asked once in two seconds")
+
+		failing := &failing{}
+		page = dashboard.New(dashboard.Options{Queues: map[string]queue.Queue{"failing": failing}})
+		for range 5 {
+			assert.Equal(t, "refused", one(t, read(t, page, "state"), "queues")["error"])
+		}
+		assert.EqualValues(t, 1, failing.asked, "an error is an answer")
+		time.Sleep(3 * time.Second)
+		read(t, page, "state")
+		assert.EqualValues(t, 2, failing.asked)
 
 		broken := dashboard.New(dashboard.Options{Queues: map[string]queue.Queue{"broken": &hanging{panics: true}}})
 		assert.Equal(t, "panic: broken", one(t, read(t, broken, "state"), "queues")["error"])

@@ -6,10 +6,12 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/harmless"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/webpage"
 )
@@ -102,9 +104,28 @@ func (p *page) inspect(ctx context.Context, q queue.Queue, what queue.Inspection
 	entries := make([]entry, len(all))
 	for i := range all {
 		e := &all[i]
-		entries[i] = entry{p.shown(e.Key), stateOf(e.State), e.Since, e.Holder, e.Until, e.Due, e.Reason, 0, e.Tries, e.ParkedAt}
+		entries[i] = entry{p.shown(e.Key), stateOf(e.State), e.Since, e.Holder, e.Until, e.Due, whyParked(e.Reason), 0, e.Tries, e.ParkedAt}
 	}
 	return entries, nil
+}
+
+// whyParked returns the reason of a parked key without its key and without contents of its document. A sender parks with
+// the text of an *bufferedsender.ActionError, in which the service's explanation follows a colon, or with an error about
+// an action of the Loader. Any other reason is from an operator.
+func whyParked(reason string) string {
+	action, rest, failed := strings.Cut(reason, ` of document "`)
+	if _, end, quoted := strings.Cut(rest, `" failed`); failed && quoted {
+		outcome, _, _ := strings.Cut(end, ":")
+		text := action + " failed" + outcome
+		if why := harmless.Reason(http.StatusBadRequest, reason); why != "" {
+			text += ": " + why
+		}
+		return text
+	}
+	if tried, _, rejected := strings.Cut(reason, " times: "); rejected && strings.Contains(tried, "Loader") {
+		return tried + " times"
+	}
+	return reason
 }
 
 func (p *page) deadLetters(ctx context.Context, o Outbox) ([]entry, error) {

@@ -5,10 +5,14 @@ import "time"
 const (
 	rateOver  = 10 * time.Second
 	rateEvery = time.Second
+	rateKept  = time.Minute // without a reading: the fleet has no sender for that index any more
 )
 
 // rate computes a throughput from a counter that is read at irregular intervals.
-type rate struct{ samples []sample }
+type rate struct {
+	samples []sample
+	read    time.Time // when it was last computed
+}
 
 type sample struct {
 	at    time.Time
@@ -19,6 +23,7 @@ type sample struct {
 // add records a reading and returns the increase per second since the oldest kept one: the last reading before the
 // recent ten seconds or, without one, the first.
 func (r *rate) add(now sample) (perSecond, bytesPerSecond float64) {
+	r.read = now.at
 	for len(r.samples) > 1 && now.at.Sub(r.samples[1].at) >= rateOver {
 		r.samples = r.samples[1:]
 	}

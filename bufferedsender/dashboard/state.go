@@ -168,6 +168,9 @@ func (p *page) state() state {
 			s.Senders = append(s.Senders, p.sender(name, index, senders[index], s.At))
 		}
 	}
+	p.mu.Lock()
+	maps.DeleteFunc(p.rates, func(_ string, r *rate) bool { return s.At.Sub(r.read) > rateKept })
+	p.mu.Unlock()
 	var wait sync.WaitGroup
 	queues := slices.Sorted(maps.Keys(p.opts.Queues))
 	s.Queues = make([]queueState, len(queues))
