@@ -35,10 +35,12 @@ type Fleet struct {
 	doubting  sync.Mutex
 	ended     chan struct{} // closed by Close
 
+	pausing sync.Mutex // held while indexes are paused or resumed; locked before mu
+
 	mu      sync.Mutex // guards everything below
 	entries map[string]*entry
 	gone    bufferedsender.Stats // of closed senders
-	paused  bool                 // all indexes, future ones too
+	paused  bool                 // future indexes
 	closed  bool
 }
 
@@ -52,7 +54,7 @@ type entry struct {
 	cancel func()       // unsubscribes from its breaker
 	gone   bool         // the index was dropped, or the fleet closed
 	left   atomic.Bool  // the index is being dropped
-	paused atomic.Bool  // paused by name
+	paused bool         // guarded by Fleet.pausing
 	known  bool         // kept without a sender; guarded by Fleet.mu
 	opened atomic.Int64 // when its breaker opened, in Unix nanoseconds; 0: closed
 	absent atomic.Bool  // when it opened last, the service answered that the index does not exist
@@ -206,7 +208,7 @@ func (f *Fleet) entry(index string) (*entry, error) {
 	}
 	e := f.entries[index]
 	if e == nil {
-		e = &entry{name: index, lock: make(chan struct{}, 1)}
+		e = &entry{name: index, lock: make(chan struct{}, 1), paused: f.paused}
 		f.entries[index] = e
 	}
 	return e, nil
@@ -301,10 +303,9 @@ func (f *Fleet) use(e *entry, open func() (sender, error)) (sender, error) {
 		f.retire(e, s)
 		return nil, errors.Join(f.whyGone(), err)
 	}
-	f.mu.Lock()
-	paused := f.paused // Pause sets it before it iterates over the senders
-	f.mu.Unlock()
-	if paused || e.paused.Load() {
+	f.pausing.Lock()
+	defer f.pausing.Unlock()
+	if e.paused {
 		s.Pause()
 	}
 	return s, nil

@@ -138,6 +138,8 @@ func (f *Fleet) Pause(indexes ...string) error { return f.setPaused(true, indexe
 func (f *Fleet) Resume(indexes ...string) error { return f.setPaused(false, indexes) }
 
 func (f *Fleet) setPaused(paused bool, indexes []string) error {
+	f.pausing.Lock()
+	defer f.pausing.Unlock()
 	var chosen []*entry
 	for _, name := range indexes {
 		e, err := f.know(name)
@@ -153,21 +155,14 @@ func (f *Fleet) setPaused(paused bool, indexes []string) error {
 		chosen = f.all()
 	}
 	for _, e := range chosen {
-		e.pause(paused, len(indexes) > 0 || !paused)
+		e.paused = paused
+		switch s := e.get(); {
+		case s == nil: // use pauses a sender that is being created
+		case paused:
+			s.Pause()
+		default:
+			s.Resume()
+		}
 	}
 	return nil
-}
-
-// pause pauses or resumes an index. If named is true this also applies to a sender created later.
-func (e *entry) pause(paused, named bool) {
-	if named {
-		e.paused.Store(paused) // a running use checks it after creating the sender
-	}
-	switch s := e.get(); {
-	case s == nil:
-	case paused:
-		s.Pause()
-	default:
-		s.Resume()
-	}
 }
