@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"math"
 	"sync"
 	"time"
@@ -10,23 +11,20 @@ import (
 )
 
 // tuner is one controller for all senders, because they share the limits of the service. It observes every request. Its
-// number of requests in flight becomes the limit of the pool, its batch sizes apply to every sender, and its interval
-// between requests is multiplied by the number of busy senders.
+// number of requests in flight and its interval between requests become those of the pool, so the next request is that
+// of the most urgent sender. Its batch sizes apply to every sender.
 type tuner struct {
 	pool  *pool.Pool
 	began time.Time
 
 	mu         sync.Mutex
 	controller tuning.Controller
-	slots      int // of the pool, as last passed to the controller
-	last       map[*tuned]time.Duration
+	slots      int         // of the pool, as last passed to the controller
+	most       tuning.Pace // the largest batch of any sender so far; 0 before the first
 }
 
-// busyFor is how long a sender counts as busy after its last request.
-const busyFor = time.Second
-
 func newTuner(p tuning.Policy, shared *pool.Pool, began time.Time) *tuner {
-	t := &tuner{pool: shared, began: began, last: make(map[*tuned]time.Duration)}
+	t := &tuner{pool: shared, began: began}
 	t.slots = slotsOf(shared)
 	t.controller = p.New(t.bounds())
 	t.apply(t.controller.Pace())
@@ -40,10 +38,21 @@ func slotsOf(p *pool.Pool) int {
 }
 
 func (t *tuner) bounds() tuning.Bounds {
-	return tuning.Bounds{Max: tuning.Pace{BatchActions: math.MaxInt32, BatchBytes: math.MaxInt32, InFlight: t.slots}}
+	return tuning.Bounds{Max: tuning.Pace{
+		BatchActions: cmp.Or(t.most.BatchActions, math.MaxInt32), BatchBytes: cmp.Or(t.most.BatchBytes, math.MaxInt32), InFlight: t.slots,
+	}}
 }
 
-func (t *tuner) apply(p tuning.Pace) { t.pool.SetLimit(max(p.InFlight, 1)) }
+// widen includes the limits of a sender in the bounds: the controller must know what a full batch is. mu must be held.
+func (t *tuner) widen(sender tuning.Pace) {
+	most := tuning.Pace{BatchActions: max(t.most.BatchActions, sender.BatchActions), BatchBytes: max(t.most.BatchBytes, sender.BatchBytes)}
+	if r, ok := t.controller.(tuning.Resizer); ok && most != t.most {
+		t.most = most
+		t.apply(r.Resize(t.bounds()))
+	}
+}
+
+func (t *tuner) apply(p tuning.Pace) { t.pool.SetLimit(max(p.InFlight, 1), p.Interval) }
 
 // policy returns the tuning policy for a sender.
 func (t *tuner) policy() tuning.Policy { return tunerPolicy{t} }
@@ -52,6 +61,9 @@ type tunerPolicy struct{ tuner *tuner }
 
 // New implements tuning.Policy.
 func (p tunerPolicy) New(b tuning.Bounds) tuning.Controller {
+	p.tuner.mu.Lock()
+	defer p.tuner.mu.Unlock()
+	p.tuner.widen(b.Max)
 	return &tuned{tuner: p.tuner, most: b.Max}
 }
 
@@ -65,12 +77,15 @@ type tuned struct {
 func (c *tuned) Pace() tuning.Pace {
 	c.tuner.mu.Lock()
 	defer c.tuner.mu.Unlock()
-	return c.narrowed(c.tuner.controller.Pace(), 1)
+	return c.narrowed(c.tuner.controller.Pace())
 }
 
 // Resize implements tuning.Resizer.
 func (c *tuned) Resize(b tuning.Bounds) tuning.Pace {
 	c.most = b.Max
+	c.tuner.mu.Lock()
+	c.tuner.widen(b.Max)
+	c.tuner.mu.Unlock()
 	return c.Pace()
 }
 
@@ -95,19 +110,12 @@ func (c *tuned) Observe(o tuning.Observation) tuning.Pace {
 	}
 	pace := t.controller.Observe(o)
 	t.apply(pace)
-	t.last[c] = now
-	for other, at := range t.last {
-		if now-at > busyFor {
-			delete(t.last, other)
-		}
-	}
-	return c.narrowed(pace, len(t.last))
+	return c.narrowed(pace)
 }
 
 // narrowed adapts the pace of the service to one of several senders.
-func (c *tuned) narrowed(p tuning.Pace, senders int) tuning.Pace {
+func (c *tuned) narrowed(p tuning.Pace) tuning.Pace {
 	p.BatchActions, p.BatchBytes = min(p.BatchActions, c.most.BatchActions), min(p.BatchBytes, c.most.BatchBytes)
-	p.InFlight = c.most.InFlight // the pool bounds them together
-	p.Interval *= time.Duration(senders)
+	p.InFlight, p.Interval = c.most.InFlight, 0 // the pool has those of all together
 	return p
 }

@@ -184,6 +184,7 @@ func (s *Seat) Ask(class models.Class, bytes int64) (slot Slot, ok bool, err err
 	s.state = seatWaiting
 	l.push(s)
 	p.orderIn(m, lane)
+	p.giveLater()
 	return Slot{}, false, nil
 }
 

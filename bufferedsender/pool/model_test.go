@@ -200,7 +200,7 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 				m.settle()
 			},
 			"limit": func(t *rapid.T) {
-				p.SetLimit(rapid.IntRange(0, 5).Draw(t, "limit"))
+				p.SetLimit(rapid.IntRange(0, 5).Draw(t, "limit"), 0)
 				m.settle()
 			},
 			"set": func(t *rapid.T) {
@@ -239,7 +239,7 @@ func TestAtALimitOfOneNoClassWaitsForMoreThanTenTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, err := New(&Options{late: time.Hour})
 		require.NoError(t, err)
-		p.SetLimit(1)
+		p.SetLimit(1, 0)
 		member, err := p.Join("m")
 		require.NoError(t, err)
 		wellKnown(member)

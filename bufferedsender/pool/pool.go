@@ -37,6 +37,7 @@ type Pool struct {
 	moreLate int         // late requests, without the first one of each member
 	watch    *time.Timer // looks for late ones; nil while no seat waits
 
+	starts starts
 	budget budget // has its own lock
 
 	stop context.Context // ends when Shutdown gives up waiting
@@ -106,11 +107,13 @@ func (p *Pool) SetOptions(o Options) error {
 	return nil
 }
 
-// SetLimit bounds all slots together, for example to what the service was found to bear. 0 means no bound. If n is less
-// than Expedited and Shared together, each gets its share, at least one slot; at 1 they take turns.
-func (p *Pool) SetLimit(n int) {
+// SetLimit bounds all slots together, and spaces out when they are given, for example to what the service was found to
+// bear. 0 means no bound, and no interval. If n is less than Expedited and Shared together, each gets its share, at least
+// one slot; at 1 they take turns.
+func (p *Pool) SetLimit(n int, interval time.Duration) {
 	p.mu.Lock()
 	p.limit = max(n, 0)
+	p.starts.space(interval)
 	p.share()
 	news := p.dispatch()
 	p.mu.Unlock()
@@ -149,7 +152,7 @@ func (p *Pool) lane(c models.Class) (lane models.Class, known bool) {
 
 // free reports whether a slot is free for a lane. mu must be held.
 func (p *Pool) free(lane models.Class) bool {
-	if p.alone && p.busy() > 0 {
+	if p.alone && p.busy() > 0 || p.starts.wait() > 0 {
 		return false
 	}
 	if lane == models.ClassExpedited {
@@ -220,6 +223,7 @@ func (p *Pool) dispatch() (news told) {
 			if p.watch == nil {
 				news.append(p.look())
 			}
+			p.giveLater()
 			return news
 		}
 		s := p.lines[lane].pop()
@@ -235,6 +239,7 @@ func (p *Pool) dispatch() (news told) {
 func (p *Pool) use(s *Seat) {
 	lane := s.lane
 	p.foresee(s)
+	p.starts.count()
 	s.paid.turn = 0
 	if p.alone || lane != models.ClassExpedited {
 		p.given++
@@ -282,6 +287,7 @@ func (p *Pool) running() int {
 // turns have followed. mu must be held.
 func (p *Pool) repay(m *Member, lane models.Class, bytes int64, paid paid) {
 	p.lines[lane].refund(&m.places[lane], turn(bytes)+paid.extra, paid.raised)
+	p.starts.uncount()
 	if p.given == paid.turn {
 		p.turns = p.before
 	}

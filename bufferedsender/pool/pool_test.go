@@ -153,7 +153,7 @@ func TestAClassWithoutASlotComesFirstAndTheRestGoesToTheMostUrgent(t *testing.T)
 func TestAtALimitOfOneThereAreTurns(t *testing.T) {
 	p := newPool(t, slots(4, 4))
 	m := join(t, p, "m")
-	p.SetLimit(1)
+	p.SetLimit(1, 0)
 	require.Equal(t, 1, p.Stats().Slots)
 	first := m.takes(t, models.ClassAssured4)
 	q := &queue{t: t}
@@ -174,7 +174,7 @@ func TestALimitIsSharedByBothSidesAndLetsGoOfNobody(t *testing.T) {
 	p := newPool(t, slots(6, 2))
 	m := join(t, p, "m")
 	held := []*Slot{m.takes(t, models.ClassExpedited), m.takes(t, models.ClassExpedited), m.takes(t, models.ClassExpedited), m.takes(t, models.ClassExpedited)}
-	p.SetLimit(4)
+	p.SetLimit(4, 0)
 	require.Equal(t, 4, p.Stats().Slots)
 	q := &queue{t: t}
 	q.asks(m, models.ClassExpedited, 1)
@@ -183,7 +183,7 @@ func TestALimitIsSharedByBothSidesAndLetsGoOfNobody(t *testing.T) {
 	held[1].Release(true)
 	require.Len(t, q.granted, 1)
 	m.takes(t, models.ClassBestEffort)
-	p.SetLimit(0)
+	p.SetLimit(0, 0)
 	require.Equal(t, 8, p.Stats().Slots)
 }
 
@@ -203,7 +203,7 @@ func TestMoreSlotsAreGivenToThoseWhoWait(t *testing.T) {
 	require.NoError(t, p.SetOptions(more), "settings that were read can be set")
 	m.takes(t, models.ClassBestEffort)
 	m.takes(t, models.ClassBestEffort)
-	p.SetLimit(10)
+	p.SetLimit(10, 0)
 	require.Len(t, q.granted, 1)
 }
 

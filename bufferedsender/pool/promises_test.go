@@ -168,7 +168,7 @@ func TestATurnThatIsGivenUpIsNoneOfItsClass(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(class, " ", limit), func(t *testing.T) {
 				p := newPool(t, slots(1, 1))
-				p.SetLimit(limit)
+				p.SetLimit(limit, 0)
 				m := join(t, p, "m")
 				before := models.ClassAssured4
 				first := m.takes(t, before)
@@ -252,7 +252,7 @@ func TestALimitHoldsHoweverManySlotsThereAre(t *testing.T) {
 	}
 	p := newPool(t, slots(maxSlots, maxSlots))
 	for _, limit := range []int{1, 2, maxSlots, 2 * maxSlots} {
-		p.SetLimit(limit)
+		p.SetLimit(limit, 0)
 		require.Equal(t, limit, p.Stats().Slots)
 	}
 }

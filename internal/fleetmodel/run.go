@@ -90,7 +90,7 @@ func (m *model) do(s step) {
 		if !m.adapts {
 			m.limit = s.n % 4
 			m.slots(m.fleet.Pool().Options())
-			m.fleet.Pool().SetLimit(m.limit)
+			m.fleet.Pool().SetLimit(m.limit, 0)
 		}
 	case stepBudget:
 		now := m.fleet.Pool().Options()
