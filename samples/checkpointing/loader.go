@@ -169,8 +169,8 @@ func (l *loader) skip(_ context.Context, e *events.ActionFailed[Entry]) bool {
 	return true
 }
 
-// atFault reports whether the line itself caused the rejection. A full or missing index also rejects the line
-// (Rejected), but is not its fault.
+// atFault reports whether the line itself caused the rejection. It is narrower than Rejected: it leaves out a
+// merge of a missing document, and an index that refuses every document.
 func atFault(failed *bufferedsender.ActionError) bool {
 	switch failed.Reason {
 	case models.ReasonDocument, models.ReasonTooLarge:

@@ -292,6 +292,7 @@ func (c *consumer) commitOf(ctx context.Context, partitions []*partition) {
 		switch {
 		case err == nil:
 			p.committed = mark + 1
+		case ctx.Err() != nil: // stopping: onRevoked commits
 		case !errors.Is(err, ErrNotOwner): // lost: onLost has been called or will be
 			c.fail(err)
 		}

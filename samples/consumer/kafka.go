@@ -174,7 +174,10 @@ func (c *Client) AllowRebalance() {
 
 // CommitOffsetsSync stores, for each partition, the next offset to read. If one partition is not assigned to this
 // member, it stores nothing and returns ErrNotOwner.
-func (c *Client) CommitOffsetsSync(_ context.Context, offsets map[int32]int64) error {
+func (c *Client) CommitOffsetsSync(ctx context.Context, offsets map[int32]int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	g := c.group
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -168,6 +168,9 @@ func (a *answer) early(err error, now time.Time) {
 	var refused *bufferedsender.AddError
 	noRoom := errors.As(err, &refused) // the notes were not accepted
 	switch {
+	case noRoom && refused.Rejected(): // an illegal key, or too large; even if others then met the deadline or an outage
+		a.worsen(http.StatusBadRequest, 0)
+		a.Error = refused.Error()
 	case errors.As(err, &open):
 		a.worsen(http.StatusServiceUnavailable, max(time.Second, open.Status.Until.Sub(now)))
 		a.Error = "the search service does not work at the moment"
@@ -180,7 +183,7 @@ func (a *answer) early(err error, now time.Time) {
 	case errors.Is(err, bufferedsender.ErrCircuitOpen): // the index refuses every document
 		a.worsen(http.StatusServiceUnavailable, 10*time.Second)
 		a.Error = "the search service does not take notes at the moment"
-	case noRoom && (isContext(err) || errors.Is(err, bufferedsender.ErrBufferFull)):
+	case noRoom && (isContext(refused.Err) || errors.Is(err, bufferedsender.ErrBufferFull)):
 		a.worsen(http.StatusTooManyRequests, time.Second)
 		a.Error = "too many notes wait"
 	case isContext(err):

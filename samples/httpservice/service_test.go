@@ -127,6 +127,17 @@ func TestBadNotesAreTheCallersBusiness(t *testing.T) {
 	})
 }
 
+func TestBadNoteIsNamedAlthoughTheOthersMeetTheDeadline(t *testing.T) {
+	inBubble(t, settings{deadline: time.Second, requestTimeout: 10 * time.Second}, func(t *testing.T, r *rig) {
+		r.faults(searchtest.Fault{Delay: searchtest.Duration(5 * time.Second)})
+		a := r.post(Note{ID: "good"}, Note{ID: "no key!"})
+		assert.Equal(t, 400, a.status)
+		assert.Contains(t, a.Error, "no key!")
+		assert.Equal(t, unknown, a.Notes[0].Outcome)
+		time.Sleep(time.Minute)
+	})
+}
+
 func TestFullBufferIsAnsweredAtOnce(t *testing.T) {
 	inBubble(t, settings{buffer: 2}, func(t *testing.T, r *rig) {
 		r.faults(searchtest.Fault{Delay: searchtest.Duration(time.Second)})

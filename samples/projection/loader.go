@@ -164,7 +164,10 @@ func (l *loader) load(ctx context.Context, keys []string) ([]models.IndexDocumen
 		if err := rows.Scan(&id, &r.ID, &r.Kind, &r.Price); err != nil {
 			return err
 		}
-		h := hotels[id] // exists: rooms have a foreign key, and both queries see the same snapshot
+		h := hotels[id]
+		if h == nil {
+			return nil // its room was written without foreign keys, for example in the sqlite3 shell
+		}
 		if h.Rooms = append(h.Rooms, r); len(h.Rooms) == 1 || r.Price < h.Cheapest {
 			h.Cheapest = r.Price
 		}
@@ -179,7 +182,9 @@ func (l *loader) load(ctx context.Context, keys []string) ([]models.IndexDocumen
 		if err := rows.Scan(&id, &n, &average); err != nil {
 			return err
 		}
-		hotels[id].Reviews, hotels[id].Stars = n, average
+		if h := hotels[id]; h != nil {
+			h.Reviews, h.Stars = n, average
+		}
 		return nil
 	})
 	if err != nil {
@@ -237,7 +242,13 @@ func project(l *loader, from *outbox.Table, client *search.Client, logger *slog.
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &projection{relay, sender, cancel, make(chan error, 1)}
-	go func() { p.ended <- relay.Run(ctx) }()
+	go func() {
+		err := relay.Run(ctx)
+		if ctx.Err() == nil {
+			logger.Error("projection: the relay ended; restart the program", "error", err)
+		}
+		p.ended <- err
+	}()
 	return p, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
@@ -95,6 +96,8 @@ type store struct {
 	sender   *bufferedsender.BufferedSender[Passage]
 	embedder Embedder
 	patience time.Duration // how long the service may take to show a change
+
+	mu sync.Mutex // one replace at a time: a Flush returns failures of all, and each failure once
 }
 
 // embedAtOnce is the number of texts in one call of Embed. Models accept some dozens.
@@ -106,6 +109,8 @@ const embedAtOnce = 64
 // It uploads before it deletes, so that concurrent queries always find passages. If it fails in between, the index
 // has surplus passages, never too few, and the next call deletes them.
 func (s *store) replace(ctx context.Context, scope search.Filter, passages []Passage) (deleted int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	stale := map[string]bool{}
 	for id, err := range search.ScanKeys(ctx, s.client, &search.ScanOptions{Filter: scope, KeyField: "id"}) {
 		if err != nil {

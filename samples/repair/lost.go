@@ -6,10 +6,12 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
+	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -19,9 +21,12 @@ func follow(client *search.Client, folder string, opts bufferedsender.Options[Ho
 	if err != nil {
 		return nil, nil, err
 	}
-	opts.Handlers = digesttree.Follow(tree, func(h Hotel) int64 { return h.Version })
+	opts.Handlers = events.Multi(opts.Handlers, digesttree.Follow(tree, func(h Hotel) int64 { return h.Version }))
 	sender, err := bufferedsender.New(client, &opts)
-	return tree, sender, err
+	if err != nil {
+		return nil, nil, errors.Join(err, tree.Close(context.Background()))
+	}
+	return tree, sender, nil
 }
 
 // repairLost repairs rows that this sender should have written and the index lacks. It reads the table, and only
