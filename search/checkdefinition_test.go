@@ -232,6 +232,10 @@ func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 			changeSkill(c, 0, func(s *split) { s.Inputs[0].Source = "/document/lang" })
 			changeSkill(c, 3, func(s *skills.Conditional) { s.Inputs[2].Source = "/document/pages" })
 		}, search.CheckCycle, "skills/split", "its own output", true},
+		"a cycle that another skill needs": {func(c *chunking, _ *search.Definitions) {
+			changeSkill(c, 3, func(s *skills.Conditional) { s.Inputs[0].Source = "= $(/document/lang) == null" })
+			changeSkill(c, 0, func(s *split) { s.Inputs[0].Source = "/document/lang" })
+		}, search.CheckCycle, "skills/conditional", "its own output", true},
 		"a cycle by an expression": {func(c *chunking, _ *search.Definitions) {
 			changeSkill(c, 3, func(s *skills.Conditional) { s.Inputs[0].Source = "= $(/document/lang) == null" })
 		}, search.CheckCycle, "skills/conditional", "its own output", true},

@@ -37,6 +37,7 @@ type connection struct {
 	auth        authentication
 	noRetries   policy.RetryOptions
 	forCheck    policy.RetryOptions
+	forStreams  policy.RetryOptions // without the time limit of a try, which would be one of the whole stream
 	instruments *instruments
 	assumeWhole bool // ClientOptions.AssumeWholeView
 }
@@ -99,6 +100,8 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 	if err != nil {
 		return nil, err
 	}
+	forStreams := options.Retry
+	forStreams.TryTimeout = 0
 	return &connection{
 		azcore:      client,
 		endpoint:    address,
@@ -107,6 +110,7 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 		auth:        auth,
 		noRetries:   policy.RetryOptions{MaxRetries: -1, TryTimeout: options.Retry.TryTimeout},
 		forCheck:    soon(options.Retry),
+		forStreams:  forStreams,
 		instruments: instruments,
 		assumeWhole: opts.AssumeWholeView,
 	}, nil

@@ -70,8 +70,16 @@ func completeOther(o jsonObject) {
 
 // filledIn reports whether a change only removes a value that the service fills in anywhere.
 func filledIn(c IndexChange) bool {
-	old := string(c.Old)
-	return strings.Contains(c.Path, ".createdResources") || c.New == nil && (old == "false" || old == "{}")
+	var filled string
+	switch old := string(c.Old); {
+	case strings.HasSuffix(c.Path, ".firstLineContainsHeaders"), strings.HasSuffix(c.Path, ".refreshAllAcls"):
+		filled = "true"
+	case old == "{}":
+		filled = old
+	default:
+		filled = "false"
+	}
+	return strings.Contains(c.Path, ".createdResources") || c.New == nil && string(c.Old) == filled
 }
 
 // cost is the cost of changes at or below a path. "*" stands for any prefix of a name.

@@ -45,6 +45,16 @@ func TestChangesOfDefinitionsSayWhatTheyCost(t *testing.T) {
 			x.Parameters = &indexers.Parameters{BatchSize: new(5), Configuration: &indexers.Configuration{ParsingMode: "text", FailOnUnsupportedContentType: new(true)}}
 		}))
 
+	lines := indexers.Indexer{Name: "i", Parameters: &indexers.Parameters{Configuration: &indexers.Configuration{ParsingMode: "delimitedText", FirstLineContainsHeaders: new(false)}}}
+	configured := func(headers *bool) func(*indexers.Indexer) {
+		return func(x *indexers.Indexer) {
+			x.Parameters = &indexers.Parameters{Configuration: &indexers.Configuration{ParsingMode: "delimitedText", FirstLineContainsHeaders: headers}}
+		}
+	}
+	assert.Equal(t, []string{"parameters.configuration.firstLineContainsHeaders: needs a reset"}, changed(t, lines, configured(nil)), "the service fills in true")
+	configured(new(true))(&lines)
+	assert.Empty(t, changed(t, lines, configured(nil)))
+
 	skillset := skills.Skillset{Name: "k", Skills: []skills.Skill{skills.WebAPI{Name: "w", URI: "https://h/?code=S3CRET", HTTPHeaders: map[string]string{"x": "S3CRET"}}}}
 	assert.Equal(t, []string{"description: in place", "skills/w.httpHeaders.x: needs a reset", "skills/w.uri: needs a reset"}, changed(t, skillset, func(x *skills.Skillset) {
 		x.Description = "d"

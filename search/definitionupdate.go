@@ -42,7 +42,7 @@ func (u update[T]) run(ctx context.Context, c manager, name string) (_ T, err er
 		if attempt > 1 && u.same(wanted, current) {
 			return current, nil // an earlier attempt succeeded: its reply was lost and the retry refused
 		}
-		next, changed, err := u.apply(current, name)
+		next, changed, err := u.apply(current)
 		if err != nil {
 			return none, call.wrap(err)
 		}
@@ -59,7 +59,7 @@ func (u update[T]) run(ctx context.Context, c manager, name string) (_ T, err er
 }
 
 // apply returns the changed definition, and whether it differs. It does not modify current.
-func (u update[T]) apply(current T, name string) (next T, changed bool, err error) {
+func (u update[T]) apply(current T) (next T, changed bool, err error) {
 	before, err := json.Marshal(current)
 	if err != nil {
 		return next, false, err
@@ -70,7 +70,7 @@ func (u update[T]) apply(current T, name string) (next T, changed bool, err erro
 	if err := u.change(&next); err != nil {
 		return next, false, err
 	}
-	if now, _ := u.kind.named(&next); now != name {
+	if now := u.kind.name(&next); now != u.kind.name(&current) {
 		return next, false, fmt.Errorf("the change renames it to %q, which the service cannot do", now)
 	}
 	after, err := json.Marshal(next)

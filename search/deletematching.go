@@ -64,6 +64,8 @@ func DeleteMatching(ctx context.Context, c *Client, keyField string, filter Filt
 	switch {
 	case filter.IsZero():
 		return nil, d.call.wrap(errors.New("nothing was sent: there is no filter, so every document would match"))
+	case filter.expr == everywhere:
+		return nil, d.call.wrap(errors.New("nothing was sent: every document matches the filter; is a list of values empty?"))
 	case d.expect < 0:
 		return nil, d.call.wrap(fmt.Errorf("nothing was sent: Expect is %d, use the number of documents that match", d.expect))
 	}

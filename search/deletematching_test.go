@@ -118,6 +118,8 @@ func TestDeleteMatchingRefusesTooMany(t *testing.T) {
 	assert.Empty(t, deleted)
 	_, err = search.DeleteMatching(t.Context(), client, "id", search.Filter{}, nil)
 	require.ErrorContains(t, err, "there is no filter, so every document would match")
+	_, err = search.DeleteMatching(t.Context(), client, "id", search.Not(search.In[string]("id")), nil)
+	require.ErrorContains(t, err, "every document matches the filter")
 	_, err = search.DeleteMatching(t.Context(), client, "id", search.Eq("a b", 1), nil)
 	require.ErrorAs(t, err, new(*search.InvalidFilterError))
 	deleted, err = search.DeleteMatching(t.Context(), client, "id", search.In[string]("source"), nil)

@@ -456,6 +456,7 @@ func TestDiffIndexSeesVectorsInsideComplexFields(t *testing.T) {
 
 	named, plain := diffBase(), diffBase()
 	diffField(&named, "name").SensitivityLabel = new(false)
+	diffField(&named, "name").SharePointSiteURL = new(false)
 	changes, err = search.DiffIndex(plain, named)
 	require.NoError(t, err)
 	assert.Empty(t, changes, "the default in so many words")

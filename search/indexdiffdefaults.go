@@ -149,7 +149,8 @@ func completeField(f jsonObject, below bool) {
 	}
 	vector := typ.IsVector()
 	for attribute, value := range map[string]bool{
-		"sensitivityLabel": false,
+		"sensitivityLabel":  false,
+		"sharepointSiteUrl": false,
 
 		"key":         false,
 		"retrievable": !vector,

@@ -46,7 +46,8 @@ type RunIndexerOptions struct{}
 
 // RunIndexer starts an execution of an indexer and does not wait for its end, which GetIndexerStatus shows. To run and
 // wait, call WaitForIndexer alone: it starts an execution itself. While an execution runs, the service refuses another
-// with an *Error with status 409 or 429.
+// with an *Error with status 409 or 429. A retry after a lost reply can get it too, because the first attempt started
+// the execution.
 func (c *IndexerClient) RunIndexer(ctx context.Context, name string, _ *RunIndexerOptions) error {
 	return indexerKind().act(ctx, c.manager, "RunIndexer", name, "/search.run", 0, nil, http.StatusAccepted)
 }

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/stretchr/testify/assert"
@@ -137,6 +138,8 @@ func TestAStreamWithoutItsLastEventIsAnError(t *testing.T) {
 		"nothing":         {"", "the stream ended before its last event", 0},
 		"breaks off":      {events, "the stream ended before its last event", 6},
 		"last one is cut": {events + strings.TrimSuffix(completed, "\n"), "the stream ended before its last event", 6},
+		"a null":          {"event: activity.completed\ndata: null\n\n" + completed, "null instead of an object", 0},
+		"a list of null":  {"event: references.completed\ndata: [null]\n\n" + completed, "null in a list of knowledge.Reference", 0},
 		"not JSON":        {"event: retrieval.started\ndata: {\n\n" + completed, `event "retrieval.started"`, 0},
 	} {
 		list, err := streamed(t, c.body)
@@ -154,6 +157,35 @@ func TestARefusalBeforeTheStreamIsAnError(t *testing.T) {
 	for _, err := range newBaseClient(t, reply(404, `{"error":{"code":"","message":"No such base."}}`)).RetrieveStream(t.Context(), knowledge.Request{}, nil) {
 		require.ErrorIs(t, err, search.ErrKnowledgeBaseNotFound)
 	}
+}
+
+func TestTheTimeLimitOfATryIsNotOneOfAStream(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, events)
+		w.(http.Flusher).Flush()
+		select {
+		case <-r.Context().Done():
+		case <-time.After(300 * time.Millisecond): // longer than the limit
+		}
+		_, _ = io.WriteString(w, completed)
+	}))
+	defer server.Close()
+	opts := &search.ClientOptions{APIVersion: streamVersion}
+	opts.Retry.TryTimeout = 100 * time.Millisecond
+	client, err := search.NewKnowledgeBaseClientWithKey(server.URL, "kb", azcore.NewKeyCredential(testKey), opts)
+	require.NoError(t, err)
+	for _, err := range client.RetrieveStream(t.Context(), knowledge.Request{}, nil) {
+		require.NoError(t, err)
+	}
+}
+
+func TestAFileIsUploadedOnce(t *testing.T) {
+	w := reply(503, `{"error":{"code":"","message":"try later"}}`)
+	client := newIndexClient(t, w)
+	_, err := client.UploadKnowledgeSourceFile(t.Context(), "src", knowledge.FileMetadata{FileName: "a.txt"}, strings.NewReader("text"), nil)
+	require.Error(t, err)
+	assert.Len(t, w.requests, 1, "a retry could add a second file")
 }
 
 func TestCancellingEndsAStreamAtOnce(t *testing.T) {

@@ -110,7 +110,7 @@ func (c *KnowledgeBaseClient) RetrieveStream(ctx context.Context, request knowle
 			yield(nil, err)
 			return
 		}
-		req, err := c.request(ctx, request, "text/event-stream")
+		req, err := c.request(policy.WithRetryOptions(ctx, c.conn.forStreams), request, "text/event-stream")
 		if err != nil {
 			err = call.wrap(err)
 			yield(nil, err)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/textproto"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
@@ -30,8 +31,9 @@ func (c *IndexClient) GetKnowledgeSourceStatus(ctx context.Context, name string,
 // IndexClient.UploadKnowledgeSourceFile. There are none yet.
 type UploadKnowledgeSourceFileOptions struct{}
 
-// UploadKnowledgeSourceFile adds a file to a knowledge source of the kind File. The content is read into memory, so
-// that the request can be retried. It needs api-version 2026-10-01 or 2026-08-01-preview.
+// UploadKnowledgeSourceFile adds a file to a knowledge source of the kind File. The content is read into memory. The
+// request is not retried: each adds a file with an id of its own. After an error without a status the file may have been
+// added; ListKnowledgeSourceFiles shows it. It needs api-version 2026-10-01 or 2026-08-01-preview.
 func (c *IndexClient) UploadKnowledgeSourceFile(ctx context.Context, source string, file knowledge.FileMetadata, content io.Reader, _ *UploadKnowledgeSourceFileOptions) (knowledge.SourceFile, error) {
 	return c.sendFile(ctx, "UploadKnowledgeSourceFile", http.MethodPost, source, "", file, content, http.StatusCreated)
 }
@@ -40,7 +42,7 @@ func (c *IndexClient) UploadKnowledgeSourceFile(ctx context.Context, source stri
 // IndexClient.UpdateKnowledgeSourceFile. There are none yet.
 type UpdateKnowledgeSourceFileOptions struct{}
 
-// UpdateKnowledgeSourceFile replaces a file and the documents that were indexed from it. See
+// UpdateKnowledgeSourceFile replaces a file and the documents that were indexed from it. It can be retried. See
 // UploadKnowledgeSourceFile.
 func (c *IndexClient) UpdateKnowledgeSourceFile(ctx context.Context, source, fileID string, file knowledge.FileMetadata, content io.Reader, _ *UpdateKnowledgeSourceFileOptions) (knowledge.SourceFile, error) {
 	if fileID == "" {
@@ -114,6 +116,9 @@ func (c manager) fileURL(source, file string) string {
 func (c manager) sendFile(ctx context.Context, operation, method, source, path string, file knowledge.FileMetadata, content io.Reader, status int) (sent knowledge.SourceFile, err error) {
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
+	if method == http.MethodPost {
+		ctx = policy.WithRetryOptions(ctx, c.conn.noRetries)
+	}
 	var none knowledge.SourceFile
 	call := knowledgeSourceKind().call(operation, source)
 	if err := c.files(source); err != nil {

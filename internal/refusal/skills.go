@@ -364,25 +364,27 @@ func (l *faults) duplicates(skills []skill) {
 func (l *faults) cycle(skills []skill) {
 	const underway, done = 1, 2
 	state := make([]int, len(skills))
-	var needsItself func(i int) bool
-	needsItself = func(i int) bool {
+	var inCycle func(i int) int // a skill of a cycle that skill i leads to, or -1
+	inCycle = func(i int) int {
 		switch state[i] {
 		case underway:
-			return true
+			return i
 		case done:
-			return false
+			return -1
 		}
 		state[i] = underway
 		for j := range skills {
-			if skills[i].reads(&skills[j]) && needsItself(j) {
-				return true
+			if skills[i].reads(&skills[j]) {
+				if found := inCycle(j); found >= 0 {
+					return found
+				}
 			}
 		}
 		state[i] = done
-		return false
+		return -1
 	}
 	for i := range skills {
-		if needsItself(i) {
+		if i = inCycle(i); i >= 0 {
 			l.add(Fault{
 				Kind: Cycle, Path: "skills/" + skills[i].Name, Problem: "it needs its own output, by way of other skills or not", Fix: "take one of these inputs from the document, or from a skill that does not wait for this one",
 				Service: invalid("Skill '#" + strconv.Itoa(i+1) + "' is part of a cycle: skills cannot need their own outputs"),

@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -104,7 +105,9 @@ func DecodeEvent(name, data string) (event Event, last bool, err error) {
 		event, err = object.Read[ActivityStarted](types, b)
 	case "activity.completed":
 		var activity Activity
-		activity, err = object.Read[Activity](types, b)
+		if activity, err = object.Read[Activity](types, b); err == nil && activity == nil {
+			err = errors.New("null instead of an object")
+		}
 		event = ActivityCompleted{activity}
 	case "answer.completed":
 		event, err = object.Read[AnswerCompleted](types, b)

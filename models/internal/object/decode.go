@@ -149,6 +149,9 @@ func (pkg *Package) decoderOf(t reflect.Type) decoder {
 			return element(b, i, v.Elem())
 		}
 	case reflect.Slice:
+		if u, is := pkg.unions[t.Elem()]; is {
+			return listDecoder(u.decodeElement)
+		}
 		if t.Elem().Kind() != reflect.Uint8 {
 			return listDecoder(pkg.decoderOf(t.Elem()))
 		}

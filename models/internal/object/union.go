@@ -37,6 +37,14 @@ func Register[I, Unknown any](pkg *Package, member string, types ...Type) {
 	pkg.unions[reflect.TypeFor[I]()] = u
 }
 
+// decodeElement is decode for an element of a list, which is not null.
+func (u *union) decodeElement(b []byte, i int, element reflect.Value) (end int, err error) {
+	if b[i] == 'n' {
+		return i, fmt.Errorf("null in a list of %s", element.Type())
+	}
+	return u.decode(b, i, element)
+}
+
 // decode decodes the value that begins at i into field. null leaves it nil.
 func (u *union) decode(b []byte, i int, field reflect.Value) (end int, err error) {
 	if b[i] == 'n' {
