@@ -175,7 +175,7 @@ func (p *pass) pending(ctx context.Context, keys []string) ([]bool, error) {
 		}
 	}
 	if p.Pending != nil {
-		more, err := p.Pending(ctx, keys)
+		more, err := answer(ctx, p.guard, "Pending", func(ctx context.Context) ([]bool, error) { return p.Pending(ctx, keys) })
 		if err != nil {
 			return nil, fmt.Errorf("ask which keys are pending: %w", err)
 		}

@@ -23,6 +23,7 @@ const (
 // pass is the state that all ranges of a run share.
 type pass struct {
 	Options
+	guard  guard  // of the source, and of functions of the Options
 	what   string // name of the comparison, for the store
 	of     sides
 	meters *meters

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/nilcheck"
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/internal/wholeindex"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -129,9 +130,10 @@ func (r *Repairer) newPass() (*pass, error) {
 	if named, ok := index.(fmt.Stringer); ok { // two indexes may share a Store
 		what += " of " + named.String()
 	}
+	of, its := guard{sqlkit.CallsOf(source, r), o.Logger}, guard{sqlkit.CallsOf(index, r), o.Logger}
 	return &pass{
-		Options: o, what: what, of: sidesOf(source, index), meters: m, to: to, takes: make(chan struct{}, takesAtOnce), rejected: make(map[string]rejection),
-		source: guardedSource{guardedIndex{source, "source"}, source}, index: guardedIndex{index, "index"},
+		Options: o, guard: of, what: what, of: sidesOf(source, index), meters: m, to: to, takes: make(chan struct{}, takesAtOnce), rejected: make(map[string]rejection),
+		source: guardedSource{guardedIndex{source, of, "source"}, source}, index: guardedIndex{index, its, "index"},
 	}, nil
 }
 

@@ -37,7 +37,7 @@ type Index interface {
 // Source is the truth that the index must match: a table (SQLSource), a file (JSONL), or any type with these methods
 // (Functions). Its methods must be safe for concurrent use, and must read the latest committed data, which a lagging
 // replica does not. Scan may read an older snapshot, for example of a transaction; Lookup and Read must not.
-// HasVersions is as in Index.
+// HasVersions is as in Index. A Lookup or Read has a minute, and a Scan five minutes for each row; then the pass ends.
 type Source interface {
 	Index
 	// Read returns the actions that bring the index to the current truth of the keys: an upload, or another type except a

@@ -29,6 +29,7 @@ type SQLStore struct {
 	db          *sql.DB
 	table       string
 	placeholder func(n int) string
+	calls       sqlkit.Calls
 
 	beat, dead time.Duration
 
@@ -103,8 +104,36 @@ func (s *SQLStore) explain(err error) error {
 
 // change executes a statement and reports whether it changed a row.
 func (s *SQLStore) change(ctx context.Context, statement string, args ...any) (bool, error) {
-	n, err := sqlkit.Exec(ctx, s.db, s.text(statement), args...)
-	return n > 0, s.explain(err)
+	n, err := ended(ctx, s, func(ctx context.Context) (int64, error) { return sqlkit.Exec(ctx, s.db, s.text(statement), args...) })
+	return n > 0, err
+}
+
+// ended runs a statement for at most a minute, and returns although a driver ignores the end of its context. What an
+// abandoned statement still changes is guarded by the owner; a range that it takes is taken again after ten seconds.
+func ended[T any](ctx context.Context, s *SQLStore, statement func(ctx context.Context) (T, error)) (T, error) {
+	limited, cancel := context.WithTimeout(ctx, answerAtMost)
+	defer cancel()
+	result, err := sqlkit.Call(limited, &s.calls, abandonAfter, func() (T, error) { return statement(limited) })
+	return result, s.explain(err)
+}
+
+// sqlRow is a row of the table.
+type sqlRow struct {
+	owner string
+	beat  int64
+	state string
+}
+
+// read returns the row of a range, nil if there is none.
+func (s *SQLStore) read(ctx context.Context, row string) (*sqlRow, error) {
+	return ended(ctx, s, func(ctx context.Context) (*sqlRow, error) {
+		r := new(sqlRow)
+		err := s.db.QueryRowContext(ctx, s.text(`SELECT owner, beat, state FROM {t} WHERE name = {1}`), row).Scan(&r.owner, &r.beat, &r.state)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, nil
+		}
+		return r, err
+	})
 }
 
 // Lock implements Store. If another process has the range it returns false within three seconds, or takes the range
@@ -148,10 +177,11 @@ func (s *SQLStore) take(ctx context.Context, name, owner string) (bool, error) {
 		if ok || err != nil {
 			return ok, err
 		}
-		var has string
-		var beat int64
-		switch err := s.db.QueryRowContext(ctx, s.text(`SELECT owner, beat FROM {t} WHERE name = {1}`), name).Scan(&has, &beat); {
-		case errors.Is(err, sql.ErrNoRows):
+		row, err := s.read(ctx, name)
+		switch {
+		case err != nil:
+			return false, err
+		case row == nil:
 			if ok, err = s.change(ctx, `INSERT INTO {t} (name, owner, beat, state) VALUES ({1}, {2}, 1, '')`, name, owner); ok {
 				return true, nil
 			}
@@ -160,17 +190,15 @@ func (s *SQLStore) take(ctx context.Context, name, owner string) (bool, error) {
 			}
 			first, since = "insert", time.Now()
 			continue
-		case err != nil:
-			return false, s.explain(err)
 		}
-		seen := fmt.Sprint(has, " ", beat)
+		seen := fmt.Sprint(row.owner, " ", row.beat)
 		switch {
 		case since.IsZero() || first == "insert":
 			first, since = seen, time.Now()
 		case seen != first:
 			return false, nil
 		case time.Since(since) >= s.dead:
-			return s.change(ctx, `UPDATE {t} SET owner = {1}, beat = beat + 1 WHERE name = {2} AND owner = {3} AND beat = {4}`, owner, name, has, beat)
+			return s.change(ctx, `UPDATE {t} SET owner = {1}, beat = beat + 1 WHERE name = {2} AND owner = {3} AND beat = {4}`, owner, name, row.owner, row.beat)
 		}
 		if err := sleep.For(ctx, s.beat/4); err != nil {
 			return false, err
@@ -180,12 +208,11 @@ func (s *SQLStore) take(ctx context.Context, name, owner string) (bool, error) {
 
 // Load implements Store.
 func (s *SQLStore) Load(ctx context.Context, name string) ([]byte, error) {
-	var text string
-	err := s.db.QueryRowContext(ctx, s.text(`SELECT state FROM {t} WHERE name = {1}`), s.row(name)).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && text == "" {
-		return nil, nil
+	row, err := s.read(ctx, s.row(name))
+	if err != nil || row == nil || row.state == "" {
+		return nil, err
 	}
-	return []byte(text), s.explain(err)
+	return []byte(row.state), nil
 }
 
 // Save implements Store. It fails if another process has taken the range because this one was stopped or cut off for

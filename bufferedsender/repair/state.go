@@ -190,13 +190,15 @@ func (p *pass) identify(ctx context.Context, source Source, index Index) {
 		return
 	}
 	if x, is := source.(*SQLSource); is && x.check() == nil {
-		_ = answer(ctx, "name of the database", func(ctx context.Context) error {
-			p.of.Database = sqlkit.Place(ctx, x.DB)
-			return nil
+		p.of.Database, _ = answer(ctx, p.guard, "name of the database", func(ctx context.Context) (string, error) {
+			return sqlkit.Place(ctx, x.DB), nil
 		}) // the scan has the same error
 	}
 	if _, is := index.(models.IndexNamer); is { // without keys a search.Rows reads only its definition
-		_, _ = p.index.Lookup(wholeindex.Seeing(ctx, &p.of.ETag), nil) // the scan has the same error
+		etag := new(string)
+		if _, err := p.index.Lookup(wholeindex.Seeing(ctx, etag), nil); err == nil { // the scan has the same error
+			p.of.ETag = *etag
+		}
 	}
 }
 

@@ -75,7 +75,8 @@ func (p *pass) ready(ctx context.Context, n int) error {
 func (p *pass) take(ctx context.Context, t *task, part []difference, deletes bool) error {
 	keys := keysIn(part)
 	if p.Mark != nil {
-		if err := p.Mark(ctx, keys); err != nil {
+		// It may wait for room in a queue for any time.
+		if _, err := unlimited(ctx, p.guard, "Mark", func(ctx context.Context) (struct{}, error) { return struct{}{}, p.Mark(ctx, keys) }); err != nil {
 			return fmt.Errorf("mark keys: %w", err)
 		}
 		t.add(&t.Marked, len(keys))

@@ -38,7 +38,8 @@ func (r *Repairer) Watch(ctx context.Context, every time.Duration, each func(Rep
 	if checked.Tree != nil {
 		byTree = time.Now().Add(rand.N(checked.treeEvery))
 	}
-	var built time.Time // when segments were last built
+	var built time.Time        // when segments were last built
+	byDigests := new(Repairer) // the same for all calls, see sqlkit.CallsOf
 	for {
 		if checked.Tree != nil && byTree.Before(pass) {
 			if err := sleep.For(ctx, time.Until(byTree)); err != nil {
@@ -48,7 +49,7 @@ func (r *Repairer) Watch(ctx context.Context, every time.Duration, each func(Rep
 			if build {
 				built = time.Now()
 			}
-			byDigests := w.Repairer
+			*byDigests = w.Repairer
 			byDigests.Options.AllowDeletes = min(byDigests.Options.AllowDeletes, 0)
 			report, err := byDigests.runTree(ctx, checked.Tree, build)
 			if err := w.said(ctx, report, err); err != nil {

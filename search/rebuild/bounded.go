@@ -3,9 +3,7 @@ package rebuild
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
@@ -23,17 +21,7 @@ type bounded struct {
 	calls *sqlkit.Calls
 }
 
-// callsOf has the *sqlkit.Calls of each Store, for all taps, runs and readers of the process: it has few stores.
-var callsOf sync.Map
-
-func returning(store Store) Store {
-	calls := new(sqlkit.Calls)
-	if reflect.ValueOf(store).Comparable() {
-		shared, _ := callsOf.LoadOrStore(store, calls) // either way it is the one to use
-		calls = shared.(*sqlkit.Calls)
-	}
-	return bounded{store, calls}
-}
+func returning(store Store) Store { return bounded{store, sqlkit.CallsOf(store)} }
 
 func call[T any](ctx context.Context, b bounded, f func(ctx context.Context) (T, error)) (T, error) {
 	limited, cancel := context.WithTimeout(ctx, tryLimit)
