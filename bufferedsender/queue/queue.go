@@ -53,9 +53,10 @@ type Queue interface {
 	Settle(ctx context.Context, ends ...End) (stale, failed []Lease, err error)
 	// Extend makes leases end d after now, and records Lease.Requested. lost are the leases that had already ended.
 	Extend(ctx context.Context, d time.Duration, leases ...Lease) (lost []Lease, err error)
-	// Settled reports whether all records appended up to a Receipt with this Position, by any adder, are settled or
-	// parked. It does not wait for later records, except for those appended at about the same time. ErrLost: the server
-	// lost acknowledged records.
+	// Settled reports whether all records appended up to a Receipt with this Position, by any adder, are settled, parked,
+	// or behind parked ones. Once true it stays true: what waits again after Unpark or Drop counts for later Positions. It
+	// does not wait for later records, except for those appended at about the same time. ErrLost: the server lost
+	// acknowledged records.
 	Settled(ctx context.Context, at Position) (bool, error)
 	// Watch registers wake, which is called whenever there may be something to reserve: after an Append, a Release, or
 	// the end of a delay or lease, in this process or another. It may be called for nothing, concurrently, and on any

@@ -71,9 +71,9 @@ func (m *Model) Unpark(now time.Time, keys ...string) (unparked int) {
 	for _, k := range keys {
 		if e := m.keys[k]; e != nil && len(e.parked) > 0 {
 			p := e.parkedPlace
-			p.generation = m.generation // it may have been reported as settled
+			p.generation = m.generation // for earlier ones it may have been reported as settled
 			if len(e.pile) > 0 {
-				p = p.withClass(min(p.class, e.place.class), e.place.generation)
+				p.class = min(p.class, e.place.class)
 			}
 			e.pile, e.place = append(e.parked, e.pile...), p
 			e.parked, e.reason, e.parkedAt = nil, "", time.Time{}
@@ -91,6 +91,7 @@ func (m *Model) Drop(now time.Time, keys ...string) (dropped int) {
 	for _, k := range keys {
 		if e := m.keys[k]; e != nil && len(e.parked) > 0 {
 			*e = entry{key: k, pile: e.pile, place: e.place, uncertain: e.uncertain}
+			e.place.generation = m.generation // as in Unpark
 			dropped++
 		}
 	}

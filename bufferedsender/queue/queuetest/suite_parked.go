@@ -1,6 +1,7 @@
 package queuetest
 
 import (
+	"context"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -312,6 +313,22 @@ func settledPromises() []promise {
 			c.settled(at, false, "of a call after the unparking")
 			c.commit(c.take(1, "a: upload 1"))
 			c.settled(at, true, "when a is committed")
+		}),
+		of("records that wait behind parked ones stay settled after these are unparked or dropped", func(c *trial) {
+			ends := map[string]func(context.Context, ...string) (int, error){"Unpark": c.admin().Unpark, "Drop": c.admin().Drop}
+			for _, end := range []string{"Unpark", "Drop"} {
+				at := c.add(upload("a", "1")).Position
+				n, err := c.admin().Park(c.ctx, "", c.keys("a")...)
+				c.did(n, err, 1, "Park")
+				behind := c.add(merge("a", "2")).Position
+				c.settled(behind, true, "while it waits behind parked records")
+				n, err = ends[end](c.ctx, c.keys("a")...)
+				c.did(n, err, 1, end)
+				c.settled(at, true, "after the "+end)
+				c.settled(behind, true, "after the "+end)
+				c.settled(c.add().Position, false, "of a call after the "+end)
+				c.commit(c.take(1, map[string]string{"Unpark": "a: upload 1 merge 2", "Drop": "a: merge 2"}[end]))
+			}
 		}),
 		of("records behind dropped records count again", func(c *trial) {
 			c.add(upload("a", "1"))

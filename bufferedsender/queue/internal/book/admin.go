@@ -83,9 +83,7 @@ func (b *Book[R]) Unpark(now time.Time, keys []string) (unparked int) {
 		recs := b.takeParked(n)
 		m := n.more
 		m.expired, m.deaths, m.tries = 0, 0, 0
-		if n.waits() {
-			b.gens[n.gen]++
-		}
+		b.countAgain(n)
 		m.leasedPlace, m.leasedGen = m.parkedPlace, b.gen
 		b.putBack(n, recs)
 		b.settleIn(n, i, now)
@@ -107,13 +105,20 @@ func (b *Book[R]) Drop(now time.Time, keys []string) (dropped int) {
 		}
 		b.forgetReplaced(n)
 		n.more.expired, n.more.deaths, n.more.tries = 0, 0, 0
-		if n.waits() {
-			b.gens[n.gen]++
-		}
+		b.countAgain(n)
 		b.settleIn(n, i, now)
 		dropped++
 	}
 	return dropped
+}
+
+// countAgain makes the records behind parked ones count for the present generation: for earlier ones they may have been
+// reported as settled.
+func (b *Book[R]) countAgain(n *node[R]) {
+	if n.waits() {
+		n.gen = b.gen
+		b.gens[n.gen]++
+	}
 }
 
 func (b *Book[R]) takeParked(n *node[R]) []Rec[R] {

@@ -24,7 +24,7 @@ for _, k in ipairs(keys) do
     e.rsn, e.pat, e.du = reason, now, 0
     n = n + 1
   elseif what == 'unpark' and e.fk == 2 then
-    e.fgn = m.gen -- it may have been reported as settled
+    e.gn, e.fgn = m.gen, m.gen -- for earlier generations it may have been reported as settled
     if e.pile == '' then
       e.c, e.ms, e.ar, e.gn = e.fc, e.fms, e.far, e.fgn
     else
@@ -37,7 +37,7 @@ for _, k in ipairs(keys) do
     remove(e.front)
     if e.rep ~= '' then remove(e.rep) end
     e.fk, e.front, e.rsn, e.pat, e.rep, e.rrs = 0, '', '', 0, '', ''
-    e.ex, e.de, e.tr, e.du = 0, 0, 0, 0
+    e.ex, e.de, e.tr, e.du, e.gn = 0, 0, 0, 0, m.gen -- as above
     n = n + 1
   end
 end
