@@ -251,7 +251,7 @@ func NewFileStore(folder string) (*FileStore, error) {
 	if folder == "" {
 		return nil, errors.New("repair: NewFileStore: the name of the folder is empty")
 	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if _, err := disk.Open(folder); err != nil { // makes it
 		return nil, fmt.Errorf("repair: %w", err)
 	}
 	return &FileStore{folder}, nil

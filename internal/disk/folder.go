@@ -60,12 +60,44 @@ const (
 	directoryMode = 0o700
 )
 
-// Open returns the directory of a path, and makes it if necessary.
+// Open returns the directory of a path, and makes it if necessary. Its name is durable, and so are those of parents that
+// Open makes: otherwise a crash could remove the directory with its durable content.
 func Open(path string) (Folder, error) {
-	if err := os.MkdirAll(path, directoryMode); err != nil {
+	if err := makeFolder(path, func(dir string) error { return View(dir).SyncNames() }); err != nil {
 		return nil, err
 	}
 	return View(path), nil
+}
+
+// makeFolder makes a directory and its parents, and calls sync with each directory that may have a new name.
+func makeFolder(path string, sync func(dir string) error) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	if exists(path) {
+		// The process that made it may have died before this sync. This one may lack permission to read the parent.
+		if err := sync(filepath.Dir(path)); !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+		return nil
+	}
+	there := filepath.Dir(path)
+	for !exists(there) && there != filepath.Dir(there) {
+		there = filepath.Dir(there)
+	}
+	err = os.MkdirAll(path, directoryMode)
+	for at := filepath.Dir(path); err == nil; at = filepath.Dir(at) {
+		if err = sync(at); at == there {
+			break
+		}
+	}
+	return err
+}
+
+func exists(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // View is Open without making the directory: its first use fails if it does not exist.

@@ -32,6 +32,30 @@ func TestFilesAreNobodyElsesBusiness(t *testing.T) {
 	}
 }
 
+// Otherwise a crash could remove a new directory with its durable content, or one of its parents.
+func TestTheNamesOfNewDirectoriesAreSynced(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	t.Chdir(root)
+	var synced []string
+	sync := func(dir string) error {
+		synced = append(synced, dir)
+		return nil
+	}
+	require.NoError(t, makeFolder(filepath.Join("a", "b", "c"), sync))
+	assert.Equal(t, []string{filepath.Join(root, "a", "b"), filepath.Join(root, "a"), root}, synced)
+	synced = nil
+	require.NoError(t, makeFolder(filepath.Join(root, "a", "b", "c"), sync))
+	assert.Equal(t, []string{filepath.Join(root, "a", "b")}, synced, "the process that made it may have died before")
+
+	failed := errors.New("the disk")
+	require.ErrorIs(t, makeFolder("a", func(string) error { return failed }), failed)
+	require.ErrorIs(t, makeFolder("d", func(string) error { return failed }), failed)
+	require.NoError(t, makeFolder("a", func(string) error { return fs.ErrPermission }))
+	require.NoError(t, os.WriteFile("file", nil, 0o600))
+	require.Error(t, makeFolder("file", sync))
+}
+
 func TestAnAreaIsZerosUntilItIsWritten(t *testing.T) {
 	d, err := Open(t.TempDir())
 	require.NoError(t, err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -93,28 +92,7 @@ func take(dir string, options *Options) (disk.Folder, func() error, error) {
 	if err != nil {
 		return nil, nil, wrap(err)
 	}
-	_, err = os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		there := filepath.Dir(dir)
-		for !exists(there) && there != filepath.Dir(there) {
-			there = filepath.Dir(there)
-		}
-		_, err = disk.Open(dir)
-		// Otherwise a crash could remove the directory with its durable content, or one of its parents.
-		for at := filepath.Dir(dir); err == nil; at = filepath.Dir(at) {
-			if err = disk.View(at).SyncNames(); at == there {
-				break
-			}
-		}
-	case err == nil:
-		// The process that made the directory may have died before this sync. This process may lack permission to read
-		// the parent directory.
-		if err = disk.View(filepath.Dir(dir)).SyncNames(); errors.Is(err, fs.ErrPermission) {
-			err = nil
-		}
-	}
-	if err != nil {
+	if _, err := disk.Open(dir); err != nil {
 		return nil, nil, wrap(err)
 	}
 	if network := networkName(dir); network != "" && !options.AllowNetwork {
@@ -128,11 +106,6 @@ func take(dir string, options *Options) (disk.Folder, func() error, error) {
 		return nil, nil, wrap(err)
 	}
 	return d, release, nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // open opens a queue in a locked folder.
