@@ -185,8 +185,9 @@ func (s *share) Take(class uint8, bytes int) (publisher.Slot, bool) {
 		return nil, false
 	}
 	at.has = false
-	trial, _ := at.slot.Trial()
-	return &sharedSlot{given: at.slot, trial: trial}, true
+	taken := &sharedSlot{given: at.slot}
+	taken.within, taken.most = at.slot.Trial()
+	return taken, true
 }
 
 // Quit implements publisher.Slots.
@@ -204,14 +205,15 @@ func (s *share) Err() error { return s.err }
 
 // sharedSlot is a slot that is returned once: by the request, or by a Close that leaves the request behind.
 type sharedSlot struct {
-	trial time.Duration
+	within time.Duration // see Trial
+	most   int
 
 	mu    sync.Mutex
 	given pool.Slot // guarded by mu; its methods have no effect after it was returned
 }
 
 // Trial implements publisher.Slot.
-func (s *sharedSlot) Trial() time.Duration { return s.trial }
+func (s *sharedSlot) Trial() (within time.Duration, items int) { return s.within, s.most }
 
 // Elsewhere implements publisher.Slot.
 func (s *sharedSlot) Elsewhere(waits bool) {

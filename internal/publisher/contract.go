@@ -180,9 +180,9 @@ type Slots interface {
 type Slot interface {
 	Release(answered bool)
 	GiveBack()
-	// Trial returns the time limit of a request that tests whether the service answers again after unanswered ones, or 0
-	// without such a limit. Reaching the limit proves nothing.
-	Trial() time.Duration
+	// Trial returns the limits of a request that tests whether the service answers again after unanswered ones, in time and
+	// in items, or 0 and 0 without limits. Reaching the time limit proves nothing.
+	Trial() (within time.Duration, items int)
 	// Elsewhere reports that the request starts or stops waiting for something other than the service. Meanwhile its slot
 	// may go to others, and the time does not count.
 	Elsewhere(waits bool)

@@ -334,7 +334,7 @@ func (l *loop[V, R]) work(f *flight[V, R]) {
 	started := l.p.now()
 	slot, within, trial := f.slot, l.p.config.RequestTimeout, time.Duration(0)
 	if slot != nil {
-		trial = slot.Trial()
+		trial, _ = slot.Trial()
 	}
 	defer func() {
 		if f.took == 0 {

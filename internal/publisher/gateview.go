@@ -148,7 +148,7 @@ type verdict uint8
 const (
 	allowed verdict = iota
 	slotless
-	refused // by the gate
+	refused // by the gate, or too large for a trial
 )
 
 // acquire takes the resources of a request: first a slot, then the gate's permit, which is granted or refused at once.
@@ -167,6 +167,9 @@ func (l *loop[V, R]) acquire(f *flight[V, R]) verdict {
 			return slotless
 		}
 		f.slot = slot
+		if _, most := slot.Trial(); most > 0 && len(f.refs) > most { // it was prepared before the doubt
+			return refused
+		}
 	}
 	if gate == nil {
 		return allowed

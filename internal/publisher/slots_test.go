@@ -102,7 +102,14 @@ func (s *slot) GiveBack() {
 
 func (s *slot) Elsewhere(bool) {}
 
-func (s *slot) Trial() time.Duration { return s.slots.trial }
+func (s *slot) Trial() (within time.Duration, items int) {
+	s.slots.mu.Lock()
+	defer s.slots.mu.Unlock()
+	if s.slots.trial > 0 {
+		items = 1
+	}
+	return s.slots.trial, items
+}
 
 func (s *slot) Release(bool) {
 	s.once.Do(func() {
@@ -389,6 +396,36 @@ func TestWithoutAnyMoreSlotsThePublisherSaysWhy(t *testing.T) {
 		closed := (*CloseError)(nil)
 		require.ErrorAs(t, p.Close(ctx), &closed)
 		require.ErrorIs(t, closed.Held, assert.AnError)
+	})
+}
+
+// A batch that was announced in good times must not be what a doubtful service is tried with.
+func TestABatchThatWaitsForItsSlotIsNoTrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, pool, stolen := &service{answer: applied}, &slots{left: 1}, false
+		p, e := start(t, s, func(c *Config[int, int]) {
+			c.Slots, c.Limits.InFlight = pool, 1
+			c.Hooks.Sent = func(*Batch[int]) {
+				pool.mu.Lock()
+				defer pool.mu.Unlock()
+				if !stolen {
+					stolen, pool.left = true, 0
+				}
+			}
+		})
+		pool.wake = p.Wake
+		add(t, p, 100)
+		synctest.Wait()
+		require.Equal(t, Slotless, p.Condition().State)
+		pool.mu.Lock()
+		pool.trial = 2 * time.Second
+		pool.mu.Unlock()
+		(&slot{slots: pool}).Release(true)
+		require.NoError(t, p.Flush(t.Context()))
+		assert.Equal(t, slices.Repeat([]int{1}, 100), s.sizes)
+		assert.Equal(t, 100, e.completed)
+		assert.Equal(t, 1, e.attempts)
+		assert.Equal(t, 1, pool.free())
 	})
 }
 
