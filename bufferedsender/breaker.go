@@ -95,7 +95,7 @@ func (g *gate) Enter() (publisher.Permit, bool) {
 			}
 		}()
 		if p.whole = g.allow(g.service); p.whole == nil {
-			p.whole = g.allowEarly()
+			p.whole, p.early = g.allowEarly(), true
 		}
 		if p.whole == nil {
 			return nil, false
@@ -114,11 +114,10 @@ func (g *gate) allow(b *breaker.Breaker) (given *breaker.Permit) {
 	return given
 }
 
-// allowEarly asks for one request of an index without failures although the service breaker is open: failures of other
-// indexes say nothing about this one.
+// allowEarly asks for one request of an index that is spared although the service breaker is open.
 func (g *gate) allowEarly() *breaker.Permit {
 	defer g.contain(aSubscriber)
-	if !g.untried(g.breaker.Status(), g.service.Status()) {
+	if !g.spared(g.breaker.Status(), g.service.Status()) {
 		return nil
 	}
 	g.declined.Store(true) // set before asking, because after a refusal a breaker change may clear it at any time
@@ -144,10 +143,11 @@ func (g *gate) tryEarly() *breaker.Permit {
 	return given
 }
 
-// untried reports whether an index has seen no failure and the failures of other indexes do not show that the service
-// is unreachable.
-func (g *gate) untried(index, service breaker.Status) bool {
-	return index.State == breaker.Closed && index.Trouble.IsZero() && service.State != breaker.Disabled && !unreachable(service.Err)
+// spared reports whether the service breaker is shut only because of other indexes: this one has not failed often
+// enough for its own breaker, and no failure shows that the service is unreachable. The publisher then waits after a
+// failure as it would alone.
+func (g *gate) spared(index, service breaker.Status) bool {
+	return index.State == breaker.Closed && shut(service) && service.State != breaker.Disabled && !unreachable(service.Err)
 }
 
 // giveBack returns the permit of one breaker after the other one refused.
@@ -180,7 +180,7 @@ func (g *gate) State() publisher.GateState {
 		state.Early = !state.Ready
 		state.Blocked, state.Ready = false, true
 	}
-	if service && g.untried(g.status, g.whole) && !g.declined.Load() {
+	if state.Spared = service && g.spared(g.status, g.whole); state.Spared && !g.declined.Load() {
 		state.Blocked, state.Ready = false, true
 	}
 	return state
@@ -242,6 +242,7 @@ type permit struct {
 	gate  *gate
 	given *breaker.Permit
 	whole *breaker.Permit // of the service, or nil
+	early bool            // whole is from allowEarly
 	done  atomic.Bool
 }
 
@@ -279,7 +280,8 @@ func (p *permit) Answered() {
 
 // doneForService reports the result of a request to the service breaker. The failure of one index counts there only if
 // the service was unreachable, or if the request was the service's probe and the index has failed so often that its own
-// breaker is not closed: otherwise one failure of an index that is well would stop all for as long as an outage.
+// breaker is not closed: otherwise one failure of an index that is well would stop all for as long as an outage. The
+// early request of one index must not delay those of others, so its failure does not count.
 func (p *permit) doneForService(health publisher.Service, retryAfter time.Duration, err error) {
 	if p.whole == nil {
 		return
@@ -290,7 +292,7 @@ func (p *permit) doneForService(health publisher.Service, retryAfter time.Durati
 		r.Outcome = breaker.Success
 	case health == publisher.ServiceFails && unreachable(err):
 		r.Outcome = breaker.Failure
-	case (health == publisher.ServiceFails || health == publisher.ServiceRefuses) && p.whole.Probe() && shut(p.gate.breaker.Status()):
+	case (health == publisher.ServiceFails || health == publisher.ServiceRefuses) && p.whole.Probe() && !p.early && shut(p.gate.breaker.Status()):
 		r.Outcome, r.RetryAfter = breaker.Failure, max(retryAfter, 0)
 	}
 	p.whole.Done(r)

@@ -18,7 +18,9 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
@@ -140,8 +142,70 @@ func TestOneFailureOfAnIndexThatIsWellStopsNoneWhileOthersFail(t *testing.T) {
 	}
 }
 
-// While the service is down, each idle index detects that once, one after another.
-func TestIdleIndexesTryAServiceThatIsDownOnceEach(t *testing.T) {
+// failing starts senders of four indexes that have failed for a while, and of a number of others whose first request
+// fails now. It returns a sender of an index that is well.
+func failing(t *testing.T, f *Fleet, late int) (well *bufferedsender.BufferedSender[hotel]) {
+	t.Helper()
+	well = senderOf(t, f, "idle", nil)
+	for _, name := range indexes(0, 4) {
+		upload(t, senderOf(t, f, name, nil), 5)
+	}
+	require.Error(t, f.Flush(sendertest.Within(t, 15*time.Minute)))
+	for _, name := range indexes(4, 4+late) {
+		sender := senderOf(t, f, name, nil)
+		upload(t, sender, 1)
+		go func() { _ = sender.Flush(t.Context(), nil) }()
+		time.Sleep(100 * time.Millisecond)
+	}
+	require.NotEqual(t, breaker.Closed, f.Breaker().Status().State)
+	return well
+}
+
+// Failures of other indexes are no evidence about an index, and one of its own is too little: whenever it comes, and
+// however many others have been tried in vain before.
+func TestAnIndexThatIsWellIsSentAsIfAloneWhileOthersFail(t *testing.T) {
+	for phase := range testkit.Cases(4, 12, 100) {
+		for _, late := range []int{0, 10} {
+			for _, once := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					names, fails := indexes(0, 4+late), new(atomic.Bool)
+					s := newService(names...)
+					s.answers(sendertest.StatusError(503), names...)
+					well := failing(t, newFleet(t, sometimes{s, "idle", fails}, nil), late)
+					time.Sleep(time.Duration(phase) * 370 * time.Millisecond)
+					fails.Store(once)
+					began, longest := time.Now(), 2*s.takes
+					if once {
+						longest += retry.DefaultDelay
+					}
+					upload(t, well, 1)
+					require.NoError(t, well.Flush(sendertest.Within(t, time.Minute), nil))
+					assert.LessOrEqual(t, time.Since(began), longest+s.takes, "it may wait for the request of another one")
+					s.answers(nil, names...)
+				})
+			}
+		}
+	}
+}
+
+func TestAnIndexThatIsWellDoesNotWaitLongForTheFirstRequestsOfOthersThatHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		names := indexes(0, 5)
+		h := &hung{service: newService(names...)}
+		for _, name := range names {
+			h.hangs.Store(name, all)
+		}
+		well := failing(t, newFleet(t, h, nil), 1)
+		began := time.Now()
+		upload(t, well, 1)
+		require.NoError(t, well.Flush(sendertest.Within(t, time.Minute), nil))
+		assert.Less(t, time.Since(began), 2*time.Second)
+		h.hangs.Clear()
+	})
+}
+
+// While the service is down, each idle index detects that by itself, one after another.
+func TestIdleIndexesTryAServiceThatIsDownAFewTimesEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 		s := newService(names...)
@@ -164,7 +228,7 @@ func TestIdleIndexesTryAServiceThatIsDownOnceEach(t *testing.T) {
 		before := requests()
 		time.Sleep(time.Minute)
 		early := requests() - before
-		assert.LessOrEqual(t, early, 6+14, "one probe of each index, and the probes of the first minute")
+		assert.LessOrEqual(t, early, 6*3+14, "a few of each index, until its own breaker opens, and the probes of the first minute")
 		require.Error(t, f.Flush(sendertest.Within(t, time.Hour)))
 		assert.LessOrEqual(t, requests()-before-early, 3600/15, "one probe at a time")
 		s.answers(nil, names...)

@@ -115,6 +115,8 @@ type GateState struct {
 	Blocked bool  // not even a probe is allowed
 	// Ready is true if the gate waits for a probe, Early if only because of Gate.Early.
 	Ready, Early bool
+	// Spared is true if only requests of others have failed often enough to stop this publisher.
+	Spared bool
 	// Served counts requests with a reply from a working service, of all publishers that share the gate. Others counts
 	// those of the other publishers.
 	Served, Others uint64

@@ -8,6 +8,7 @@ type gateView struct {
 	locked bool  // it lets none through
 	ready  bool  // it waits for a probe
 	early  bool  // only because of an item that arrived after the index was suspected
+	spared bool  // see GateState
 	served uint32
 	others uint64 // requests of other publishers with a reply from a working service
 	// yieldUntil is until when the next probe is left to other publishers.
@@ -29,7 +30,7 @@ func (g *gateView) see(s GateState, yields bool, now instant) (passed uint32) {
 	}
 	passed = uint32(s.Served) - g.served
 	*g = gateView{
-		shut: s.Shut, locked: s.Blocked, ready: s.Ready, early: s.Early, served: uint32(s.Served), others: s.Others,
+		shut: s.Shut, locked: s.Blocked, ready: s.Ready, early: s.Early, spared: s.Spared, served: uint32(s.Served), others: s.Others,
 		yieldUntil: g.yieldUntil,
 	}
 	return passed

@@ -134,17 +134,18 @@ func (p *pace) after(reply pacing, now instant) (longer time.Duration) {
 
 // throttle updates the pace with a reply.
 //
-// While the gate is shut it decides when to try again, except for a header. A Tuner slows down when only some items
-// were refused. A request of items that failed before, while others pass, pauses nothing else.
+// While the gate is shut it decides when to try again, except for a header, and unless the publisher is spared. A Tuner
+// slows down when only some items were refused. A request of items that failed before, while others pass, pauses
+// nothing else.
 func (l *loop[V, R]) throttle(f *flight[V, R], now instant, progress bool) (longer time.Duration) {
 	if l.cancelled() {
 		return 0 // a request cancelled by Close proves nothing about the service
 	}
 	return l.pace.after(pacing{
-		pause: f.reply.Pause, header: f.reply.RetryAfter, err: f.reply.Err,
+		pause: f.reply.Pause || l.gate.spared && f.probe && f.reply.Service == ServiceFails, header: f.reply.RetryAfter, err: f.reply.Err,
 		busy:       f.reply.Service == ServiceThrottles && l.p.config.Gate != nil,
 		generation: f.generation, applied: l.budget.traffic.applied, tapped: f.reply.Unconfirmed && f.reply.Pause,
-		others: !f.reply.Unconfirmed && (f.quiet || l.gate.shut != nil || progress && l.p.config.Tuner != nil),
+		others: !f.reply.Unconfirmed && (f.quiet || l.gate.shut != nil && !l.gate.spared || progress && l.p.config.Tuner != nil),
 	}, now)
 }
 

@@ -100,3 +100,30 @@ func TestOneIsLetThroughEarlyBesideAProbeThatHangs(t *testing.T) {
 		assert.Equal(t, Closed, b.Status().State)
 	})
 }
+
+// One that hangs would otherwise keep all others for as long as requests may take.
+func TestOneThatHangsKeepsTheNextForASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := openFor(t, time.Hour, 0)
+		hangs, ok := b.AllowEarly()
+		require.True(t, ok)
+		_, ok = b.AllowEarly()
+		require.False(t, ok)
+		told := make(chan time.Time, 9)
+		defer b.Subscribe(func(Change) { told <- time.Now() })()
+		began := time.Now()
+		assert.Equal(t, time.Second, (<-told).Sub(began))
+		second, ok := b.AllowEarly()
+		require.True(t, ok)
+		_, ok = b.AllowEarly()
+		assert.False(t, ok)
+		hangs.Done(Result{Outcome: Neutral})
+		assert.Len(t, told, 1, "a request that was refused is allowed again when another one ends")
+		_, ok = b.AllowEarly()
+		assert.False(t, ok, "the second is under way")
+		second.Done(Result{Outcome: Neutral})
+		_, ok = b.AllowEarly()
+		assert.True(t, ok, "nothing has failed")
+		b.Reset()
+	})
+}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -304,21 +306,11 @@ func TestCallsFailFastWhicheverBreakerHoldsSending(t *testing.T) {
 						_, err = r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Minute), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: key})}, nil)
 						return r.Now() - began, err
 					}
-					trip := func(b *breaker.Breaker) {
-						permit, err := b.Allow()
-						require.NoError(t, err)
-						permit.Done(breaker.Result{Outcome: breaker.Trip, Err: errors.New("down")})
-					}
 					r.Respond(sendertest.Failing)
-					switch holds {
-					case "index":
-						trip(own)
-					default:
-						permit, err := own.Allow()
-						require.NoError(t, err)
-						permit.Done(breaker.Result{Outcome: breaker.Failure}) // a failure of the index as well
-						trip(service)
-					}
+					trips := map[string]*breaker.Breaker{"index": own, "service": service}[holds]
+					permit, err := trips.Allow()
+					require.NoError(t, err)
+					permit.Done(breaker.Result{Outcome: breaker.Trip, Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}) // all are concerned
 					if full {
 						r.Upload(sendertest.Hotels("waits", 2)...)
 						synctest.Wait()
