@@ -164,6 +164,7 @@ const logTime = "2006-01-02T15:04:05.000Z07:00"
 func (o *observer) logChange(from, to publisher.Condition, change *events.HealthChange) {
 	level, message := slog.LevelDebug, "azsearch: sender health changed"
 	switch {
+	case to.State == publisher.Held && from.State == publisher.Ready && o.reportedHeld: // a probe has left, or failed
 	case to.State == publisher.Held:
 		level, message = slog.LevelWarn, "azsearch: sending suspended except for probes"
 	case to.State == publisher.Closing && to.Err != nil:

@@ -103,7 +103,7 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 		letters:         m.counter("azsearch.sender.dead_letters", "{item}", "Actions handed to the dead letters, by whether they were taken."),
 		callbackPanics:  m.counter("azsearch.sender.callback.panics", "{panic}", "Panics recovered in handlers."),
 		healthChanges:   m.counter("azsearch.sender.health.changes", "{change}", "Changes of the condition of the sender, by the new one."),
-		breakerChanges:  m.counter("azsearch.sender.breaker.changes", "{change}", "Changes of the circuit breaker, by the new state."),
+		breakerChanges:  m.counter("azsearch.sender.breaker.changes", "{change}", "Changes of the index's breaker, by the new state."),
 
 		queueItems:         m.level("azsearch.sender.queue.items", "{item}", "Actions accepted and not settled."),
 		queueBytes:         m.level("azsearch.sender.queue.bytes", "By", "Size of the actions accepted and not settled."),

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -289,64 +287,18 @@ func TestAWaiterThatGivesUpGetsTheErrorOfItsLastAttempt(t *testing.T) {
 	})
 }
 
-// A sender of a fleet has two breakers, of its index and of the service.
-func TestCallsFailFastWhicheverBreakerHoldsSending(t *testing.T) {
-	for _, holds := range []string{"index", "service"} {
-		for _, full := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, buffer full %v", holds, full), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					own, service := sendertest.SteadyBreaker(t, nil), sendertest.SteadyBreaker(t, nil)
-					r := sendertest.New(t, &sendertest.Options{
-						Waiting: bufferedsender.Waiting{FailFast: true}, Retry: sendertest.RetryAtOnce,
-						Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 2},
-						Outage: bufferedsender.Hold{Breaker: own, Service: service},
-					})
-					call := func(key string) (took time.Duration, err error) {
-						began := r.Now()
-						_, err = r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Minute), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: key})}, nil)
-						return r.Now() - began, err
-					}
-					r.Respond(sendertest.Failing)
-					trips := map[string]*breaker.Breaker{"index": own, "service": service}[holds]
-					permit, err := trips.Allow()
-					require.NoError(t, err)
-					permit.Done(breaker.Result{Outcome: breaker.Trip, Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}) // all are concerned
-					if full {
-						r.Upload(sendertest.Hotels("waits", 2)...)
-						synctest.Wait()
-					}
-					took, err := call("open")
-					require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
-					assert.Zero(t, took)
-					assert.NotEqual(t, events.HealthStateHealthy, r.Sender.Health().State)
-
-					r.Respond(sendertest.Hang)
-					time.Sleep(31 * time.Second) // half-open: the probe is a waiting document, or one of a call
-					if !full {
-						go func() { _, _ = call("probe") }()
-					}
-					time.Sleep(10 * time.Second)
-					took, err = call("half-open")
-					require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
-					assert.Zero(t, took)
-					r.Respond(nil)
-				})
-			})
-		}
-	}
-	t.Run("a pool that was shut down", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p, err := pool.New(nil)
-			require.NoError(t, err)
-			m, err := p.Join("m")
-			require.NoError(t, err)
-			r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{FailFast: true}, Share: m})
-			require.NoError(t, p.Shutdown(t.Context()))
-			began := r.Now()
-			_, err = r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Minute), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)
-			require.Error(t, err)
-			assert.Less(t, r.Now()-began, 10*time.Second, "AutoFlushInterval, and no deadline")
-		})
+func TestACallFailsFastWhenThePoolWasShutDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := pool.New(nil)
+		require.NoError(t, err)
+		m, err := p.Join("m")
+		require.NoError(t, err)
+		r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{FailFast: true}, Share: m})
+		require.NoError(t, p.Shutdown(t.Context()))
+		began := r.Now()
+		_, err = r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Minute), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)
+		require.Error(t, err)
+		assert.Less(t, r.Now()-began, 10*time.Second, "AutoFlushInterval, and no deadline")
 	})
 }
 
