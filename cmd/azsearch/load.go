@@ -60,7 +60,7 @@ Exit codes: 0 every record is in the index; 1 some were rejected, or a file cann
 			&cli.StringFlag{Name: "unknown", Usage: "apply `RULE` to columns that have no field: reject the record, or drop the column", Value: "reject"},
 			&cli.StringFlag{Name: "jq", Usage: "replace each record with the results of the jq `EXPRESSION`"},
 			&cli.StringFlag{Name: "rejects", Usage: "write records that were not loaded to `FILE`; by default rejects.jsonl, or rejects-2.jsonl and so on if it exists; dry-run-rejects.jsonl with -dry-run"},
-			&cli.StringFlag{Name: "resume", Usage: "record progress in `FILE`, and continue from it after an interruption or a crash; the rows of -query are read in the order of their keys; after the end nothing is loaded until FILE is removed"},
+			&cli.StringFlag{Name: "resume", Usage: "record progress in `FILE`, and continue from it after an interruption or a crash; later runs load what was appended to the files; the rows of -query are read in the order of their keys, and after the end none until FILE is removed"},
 			&cli.StringFlag{Name: "queue", Usage: "send through the durable queue at `DIR` or redis://HOST:PORT/0?name=QUEUE"},
 			&cli.IntFlag{Name: "in-flight", Usage: "send `N` requests concurrently", Value: 4},
 			&cli.DurationFlag{Name: "patience", Usage: "give up if the service does not recover within `DURATION`", Value: 10 * time.Minute},

@@ -100,7 +100,7 @@ func TestFinishedLoadOfADatabaseReadsNothingAgain(t *testing.T) {
 		assert.EqualValues(t, 10, e.count(t))
 		assert.Equal(t, rejected, s.file("rejects.jsonl"), "each reject is there once")
 	}
-	assert.Contains(t, s.run("load", "-index", "hotels", "-resume", "state", "-query", "SELECT * FROM hotels", url).stderr, "to load it again, or rows added since, remove its file\n")
+	assert.Contains(t, s.run("load", "-index", "hotels", "-resume", "state", "-query", "SELECT * FROM hotels", url).stderr, "to load it again, or rows of a query added since, remove its file\n")
 	require.NoError(t, os.Remove(filepath.Join(s.dir, "state")))
 	require.Equal(t, 1, s.run(append([]string{"load", "-rejects", "more.jsonl"}, args[1:]...)...).code)
 	assert.EqualValues(t, 12, e.count(t))

@@ -47,12 +47,14 @@ func (s *state) find(name string) int {
 	return slices.IndexFunc(s.Files, func(f identity) bool { return f.Name == name || slices.Contains(f.Also, name) })
 }
 
-// identity distinguishes a file from another one of the same name.
+// identity distinguishes a file from another one of the same name. A file may grow: its first Size bytes count.
 type identity struct {
 	Name   string   `json:"name"`
 	Also   []string `json:"also,omitempty"` // other names of it on the command line of later runs, and so in their rejects
 	Size   int64    `json:"size"`
 	Digest string   `json:"digest"` // of the first and the last 64 KiB
+	// At is where to continue if the file has grown, or Next is before it; zero if Next was never behind it.
+	At source.Position `json:"at,omitzero"`
 }
 
 // Destination identifies the index and the conversion of a checkpoint. ETag is "" if there is no index yet.
@@ -118,7 +120,13 @@ func OpenCheckpoint(path string, files []string, query string, to Destination) (
 		if query != "" && was.Digest != is.Digest {
 			return nil, differs("a query of", was.Name, is.Name+" with this -query")
 		}
-		if was.Size != is.Size || was.Digest != is.Digest {
+		begins, grown := is.Digest, is.Size > was.Size
+		if grown {
+			if begins, err = digestOf(is.Name, was.Size); err != nil {
+				return nil, err
+			}
+		}
+		if is.Size < was.Size || begins != was.Digest || grown && !old.grow(i, is) {
 			return nil, differs("a file", was.Name+" of "+amount.Of(was.Size, "byte"), is.Name+" of "+amount.Of(is.Size, "byte")+" as it is now")
 		}
 		switch at := old.find(is.Name); {
@@ -153,11 +161,79 @@ func identify(name, query string) (identity, error) {
 	if !info.Mode().IsRegular() {
 		return identity{}, fmt.Errorf("-resume: %s is not a file that can be read again", name)
 	}
+	digest, err := digest(f, info.Size())
+	return identity{Name: name, Size: info.Size(), Digest: digest}, err
+}
+
+// digestOf returns the digest of the first size bytes of a file.
+func digestOf(name string, size int64) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return digest(f, size)
+}
+
+func digest(f io.ReaderAt, size int64) (string, error) {
 	const part = 64 << 10
 	h := sha256.New()
-	_, err = io.Copy(h, io.NewSectionReader(f, 0, part))
-	_, err2 := io.Copy(h, io.NewSectionReader(f, max(0, info.Size()-part), part))
-	return identity{Name: name, Size: info.Size(), Digest: hex.EncodeToString(h.Sum(nil)[:16])}, errors.Join(err, err2)
+	_, err := io.Copy(h, io.NewSectionReader(f, 0, min(part, size)))
+	from := max(0, size-part)
+	_, err2 := io.Copy(h, io.NewSectionReader(f, from, size-from))
+	return hex.EncodeToString(h.Sum(nil)[:16]), errors.Join(err, err2)
+}
+
+// grow makes the next run read what was appended to a file. It returns false if the checkpoint is of a version that
+// did not write where the file ended.
+func (s *state) grow(i int, is identity) bool {
+	f := &s.Files[i]
+	if i < s.Next.File {
+		if f.At.Offset == 0 && f.Size > 0 {
+			return false
+		}
+		s.Files[s.Next.File].At = s.Next.Position
+		s.Next = place{i, f.At}
+	}
+	f.Size, f.Digest, s.Done = is.Size, is.Digest, false
+	return true
+}
+
+// start returns where a run continues in a file, unless Next is behind it.
+func (s *state) start(i int) source.Position {
+	if i == s.Next.File {
+		return s.Next.Position
+	}
+	return s.Files[i].At
+}
+
+// read sets the identity of a file that was read to its end, and has grown since the checkpoint was opened. It is safe
+// for concurrent use.
+func (c *Checkpoint) read(i int, f *source.File) error {
+	if c == nil {
+		return nil
+	}
+	file, size := f.Plain()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := &c.state.Files[i]
+	if file == nil || size <= id.Size {
+		return nil
+	}
+	sum, err := digest(file, size)
+	if err == nil {
+		id.Size, id.Digest = size, sum
+	}
+	return err
+}
+
+// ended notes where files ended that the next checkpoint is behind.
+func (c *Checkpoint) ended(at map[int]source.Position) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, end := range at {
+		c.state.Files[i].At = end
+	}
 }
 
 // Done reports whether the resumed run had reached the end of all files.
@@ -171,8 +247,7 @@ func (c *Checkpoint) before(x *Reject) (before, known bool) {
 		at = *x.Read
 	}
 	i := c.state.find(at.File)
-	next := c.state.Next
-	return c.state.Done || i >= 0 && (i < next.File || i == next.File && at.Offset < next.Offset), i >= 0
+	return c.state.Done || i >= 0 && (i < c.state.Next.File || at.Offset < c.state.start(i).Offset), i >= 0
 }
 
 // name writes the name of the file of rejects.
@@ -223,12 +298,15 @@ func (r *run) resume(c *Checkpoint) error {
 	if err := c.write(c.state.Next, c.state.Done, c.state.Rejected); err != nil {
 		return err
 	}
-	r.first = c.state.Next
+	r.first = c.state.Next.File
+	for i := range c.state.Files {
+		r.starts = append(r.starts, c.state.start(i))
+	}
 	r.rejected.Store(r.Rejects.kept)
 	r.earlier = r.rejected.Load()
 	r.done = c.Done()
 	r.saved = c.state.Next
-	for i := range min(r.first.File, len(c.state.Files)) {
+	for i := range min(r.first, len(c.state.Files)) {
 		r.before.Add(c.state.Files[i].Size)
 	}
 	return nil
@@ -245,14 +323,18 @@ func (r *run) save(done bool) error {
 		return nil
 	}
 	next := r.saved
+	ends := map[int]source.Position{next.File: next.Position}
 	r.mu.Lock()
 	if ok {
 		if at, known := r.places[mark]; known {
 			next = at
 		}
-		for number := range r.places {
+		for number, at := range r.places {
 			if number < mark {
 				delete(r.places, number)
+				if ends[at.File].Offset < at.Offset {
+					ends[at.File] = at.Position
+				}
 			}
 		}
 	}
@@ -260,6 +342,8 @@ func (r *run) save(done bool) error {
 	if next == r.saved && !done {
 		return nil
 	}
+	delete(ends, next.File)
+	r.Checkpoint.ended(ends)
 	if err := r.Checkpoint.write(next, done, r.Rejects.durable()); err != nil {
 		return err
 	}

@@ -110,7 +110,8 @@ type run struct {
 	outcome func(models.Outcome)
 
 	water   events.LowWatermark[int64] // blocks by number
-	first   place                      // start of the run
+	first   int                        // the file with which the run begins
+	starts  []source.Position          // where it begins in each file; nil without a checkpoint
 	saved   place                      // position in the last checkpoint; used by watch, and by Run after it
 	earlier int64                      // number of rejects of the resumed run
 	done    bool                       // the resumed run had read everything

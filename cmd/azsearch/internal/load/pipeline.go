@@ -87,13 +87,13 @@ func (r *run) begin(b *source.Block, jobs, order chan *job) bool {
 	return true
 }
 
-// read calls yield with each block of all files, starting at r.first. After a run that was done it reads nothing:
-// r.first is then before the last key of a query, because later rows may have that key, too.
+// read calls yield with each block of all files, starting at r.starts. After a run that was done it reads nothing:
+// the start is then before the last key of a query, because later rows may have that key, too.
 func (r *run) read(yield func(*source.Block) bool) error {
 	if r.done {
 		return nil
 	}
-	for i := r.first.File; i < len(r.Files); i++ {
+	for i := r.first; i < len(r.Files); i++ {
 		more, err := r.readFile(i, yield)
 		if err != nil {
 			return exit.With(exit.Incomplete, err)
@@ -107,7 +107,11 @@ func (r *run) read(yield func(*source.Block) bool) error {
 
 func (r *run) readFile(i int, yield func(*source.Block) bool) (more bool, err error) {
 	o := r.Source
-	o.From = r.first.Key
+	var start source.Position
+	if r.Checkpoint != nil {
+		start = r.starts[i]
+	}
+	o.From = start.Key
 	f, err := source.Open(r.ctx, r.Files[i], o)
 	if err != nil {
 		return false, err
@@ -123,15 +127,13 @@ func (r *run) readFile(i int, yield func(*source.Block) bool) (more bool, err er
 	r.mu.Lock()
 	r.file = f
 	r.mu.Unlock()
-	if i == r.first.File {
-		if err := f.Seek(r.first.Position); err != nil {
-			return false, fmt.Errorf("%s: %w", f.Name, err)
-		}
+	if err := f.Seek(start); err != nil {
+		return false, fmt.Errorf("%s: %w", f.Name, err)
 	}
 	for r.ctx.Err() == nil {
 		b, err := f.Next()
 		if errors.Is(err, io.EOF) {
-			return true, nil
+			return true, r.Checkpoint.read(i, f)
 		}
 		if err != nil {
 			return false, err

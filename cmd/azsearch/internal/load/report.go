@@ -91,7 +91,7 @@ func (r *run) report(err error) (Report, error) {
 // String formats the report as one line.
 func (p Report) String() string {
 	if p.Done {
-		return "nothing to do: an earlier run with this -resume read everything to the end; to load it again, or rows added since, remove its file"
+		return "nothing to do: an earlier run with this -resume read everything to the end; to load it again, or rows of a query added since, remove its file"
 	}
 	what := "loaded"
 	if p.DryRun {

@@ -60,7 +60,7 @@ type Position struct {
 type Block struct {
 	File       *File
 	Start, End Position
-	Next       Position // where to continue after this block: End, or the row from which a query repeats the last key
+	Next       Position // where to continue after this block: End, or before a record that may go on, or a key of a query
 	Data       []byte
 	Ends       []int // ends of the records in Data
 	TooLong    bool  // Data is the beginning of one record of more than MaxRecord bytes, which is a line or row
@@ -308,7 +308,16 @@ func (f *File) header() error {
 	return nil
 }
 
-// Seek moves to a position, the End of an earlier block. Call it before the first Next.
+// Plain returns a file of plain text, and how much of it was returned as blocks; else nil. It is valid until Close.
+func (f *File) Plain() (io.ReaderAt, int64) {
+	file, ok := f.closers[0].(*os.File)
+	if !ok || f.rows != nil || f.Packed {
+		return nil, 0
+	}
+	return file, f.at.Offset
+}
+
+// Seek moves to a position, the Next of an earlier block. Call it before the first Next.
 func (f *File) Seek(to Position) (err error) {
 	if to.Offset <= f.at.Offset {
 		return nil
@@ -320,6 +329,8 @@ func (f *File) Seek(to Position) (err error) {
 		err = f.rows.SkipTo(to.Offset)
 	case f.Packed || f.Size == 0:
 		err = f.text.discard(to.Offset - f.at.Offset)
+	case to.Offset > f.Size:
+		return errShort
 	default:
 		file, before := f.closers[0].(*os.File), int64(0)
 		if f.text.array { // what is before the position shows whether the array has ended
@@ -369,6 +380,9 @@ func (f *File) Next() (*Block, error) {
 
 // after returns the position at which a run continues that has settled b.
 func (f *File) after(b *Block) Position {
+	if f.keyed == nil && f.rows == nil && f.text.open > 0 {
+		return b.Start.Behind(b.Data[:len(b.Data)-f.text.open])
+	}
 	if f.keyed == nil {
 		return b.End
 	}

@@ -40,11 +40,14 @@ type text struct {
 	from, to   int
 	ended      error // the reader's last error, possibly io.EOF
 	ends       []int // ends of the records that next returned
+	open       int   // length of the last of these if only the end of the file ends it, which may grow; else 0
 	last       byte  // last byte returned or discarded that is not white space
 	tooLong    bool  // next returned the beginning of a record that is too long
 	skipped    int64 // bytes skipped after that beginning
 	mostRecord int   // 0: MaxRecord; set by tests
 }
+
+var errShort = errors.New("the file is shorter than the position to resume from")
 
 var errArray = fmt.Errorf("the array does not end: %w", errCut)
 
@@ -99,7 +102,7 @@ func (t *text) discard(n int64) error {
 	for n > 0 {
 		t.fill(1, nil)
 		if t.from == t.to {
-			return errors.Join(errors.New("the file is shorter than the position to resume from"), t.ended)
+			return errors.Join(errShort, t.ended)
 		}
 		step := int(min(n, int64(t.to-t.from)))
 		t.passed(t.buf[t.from : t.from+step])
@@ -121,7 +124,7 @@ func (t *text) restart(r io.Reader) { t.r, t.from, t.to, t.ended = r, 0, 0, nil 
 
 // next appends whole records to data: one, or about a block of them; fewer if the reader would wait for more.
 func (t *text) next(one bool, data []byte) ([]byte, error) {
-	t.tooLong, t.skipped = false, 0
+	t.tooLong, t.skipped, t.open = false, 0, 0
 	most := t.mostRecord
 	if most == 0 {
 		most = MaxRecord
@@ -163,7 +166,11 @@ func (t *text) records(b []byte, one bool) int {
 	}
 	total := 0
 	for total < min(len(b), blockBytes) {
-		n := t.cut.Next(b[total:], final)
+		n := t.cut.Next(b[total:], false)
+		if n == 0 && final {
+			n = t.cut.Next(b[total:], true)
+			t.open = n
+		}
 		if n == 0 {
 			break
 		}
