@@ -38,7 +38,7 @@ without a file stays. "${VARIABLE}" is replaced from the environment and never p
 documents, compares both, and moves the alias, or leaves it where it is. The files stay: from then
 on indexes/hotels-1.json defines hotels-2. hotels-1 is kept. Writers have to stop meanwhile; for
 writers that cannot, use package search/rebuild. After Ctrl-C or a kill the alias is at hotels-1, and
-the next -fill continues with hotels-2; or it has moved, and nothing is left to do. Run one at a time.
+the next -fill continues with hotels-2; or it has moved, and nothing is left to do. Of two at once one stops.
 
    azsearch apply definitions
    azsearch apply -yes definitions

@@ -45,6 +45,7 @@ type rebuilding struct {
 	unseen  bool // copied has fields that new does not return
 	store   *gate
 	sender  *bufferedsender.BufferedSender[struct{}]
+	claimed string       // the ETag of the alias that says so
 	written atomic.Int64 // documents passed to the sender
 }
 
@@ -118,7 +119,14 @@ func (b *rebuilding) move(ctx context.Context) (late, err error) {
 
 // open opens both indexes, a sender to the new one, and the store, with the state that the service shows.
 func (b *rebuilding) open(ctx context.Context) error {
-	d, err := definitions.Index(ctx, b.service, b.From)
+	err := b.claim(ctx)
+	if exit.Code(err) == exit.Incomplete {
+		return err
+	}
+	var d *definitions.Definition
+	if err == nil {
+		d, err = definitions.Index(ctx, b.service, b.From)
+	}
 	if err == nil {
 		err = json.Unmarshal(d.JSON, &b.before)
 	}
@@ -153,7 +161,7 @@ func (b *rebuilding) open(ctx context.Context) error {
 		state.Phase, state.Step, state.Old, state.New, state.Alias = rebuild.PhaseMarking, rebuild.StepFilling, b.From, b.To, b.Alias
 		state.Epoch, state.Round, state.Made = 1, 1, b.next.ETag
 	}
-	b.store = &gate{Memory: rebuild.NewMemory(), moving: func() {
+	b.store = &gate{Memory: rebuild.NewMemory(), mine: b.mine, moving: func() {
 		b.note("alias %s names %s now; waiting %v for its readers and writers", b.Alias, b.To, b.Duration("settle"))
 	}}
 	if _, err := b.store.Memory.Swap(ctx, state); err != nil {
@@ -224,6 +232,8 @@ func (b *rebuilding) run(ctx context.Context) (rebuild.Report, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	b.store.stop = func() { stop(errCompare) }
+	b.store.taken = stop
+	go b.guard(ctx, stop)
 	go func() { // ends with ctx
 		wait := sink.Patience{For: 10 * time.Minute}
 		for sleep.For(ctx, time.Second) == nil {
@@ -251,6 +261,9 @@ func (b *rebuilding) run(ctx context.Context) (rebuild.Report, error) {
 
 // explained says in an error where the alias is.
 func (b *rebuilding) explained(ctx context.Context, err error) error {
+	if errors.Is(err, errTaken) {
+		return fmt.Errorf("alias %q: %w", b.Alias, err)
+	}
 	var refused *rebuild.RefusedError
 	if errors.As(err, &refused) {
 		err = failed(fmt.Errorf("%s cannot be written to %q, such as %q: %w", amount.Of(refused.Count, "document"), b.To, refused.Keys, refused.Err))
@@ -351,10 +364,12 @@ func (c *serviceCall) dropping(index string) string {
 // alias.
 type gate struct {
 	*rebuild.Memory
-	open   bool        // changed between two calls of Run only
-	stop   func()      // called instead of closing
-	moving func()      // called when the alias has moved
-	moved  atomic.Bool // the alias may have moved
+	mine   func(context.Context) error
+	taken  context.CancelCauseFunc // called with the error of mine
+	open   bool                    // changed between two calls of Run only
+	stop   func()                  // called instead of closing
+	moving func()                  // called when the alias has moved, then nil
+	moved  atomic.Bool             // the alias may have moved
 }
 
 // Swap implements rebuild.Store.
@@ -365,6 +380,12 @@ func (g *gate) Swap(ctx context.Context, next rebuild.Record) (rebuild.Record, e
 	}
 	if next.Phase == rebuild.PhaseClosed {
 		g.moved.Store(true)
+	}
+	if g.moving != nil && next.Phase != rebuild.PhaseSwapped { // it has not moved
+		if err := g.mine(ctx); err != nil {
+			g.taken(err)
+			return rebuild.Record{}, err
+		}
 	}
 	got, err := g.Memory.Swap(ctx, next)
 	if err == nil && next.Phase == rebuild.PhaseSwapped && g.moving != nil {

@@ -2,15 +2,23 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/urfave/cli/v3"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/apply"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -249,4 +257,48 @@ func TestApplyThatIsKilledGoesOn(t *testing.T) {
 	assert.Equal(t, records, all)
 	assert.Less(t, again, records, "what was there is not copied again")
 	assert.Equal(t, 0, s.run("apply", "defs").code)
+}
+
+// TestOfTwoAppliesAtOnceOneStops begins the second one while the first one copies: it gets the alias, because the first
+// one might have been killed.
+func TestOfTwoAppliesAtOnceOneStops(t *testing.T) {
+	e, s := withHotels(t, hotelLines(10_000), "-latency", "20ms")
+	s.write("defs/indexes/hotels-1.json", strings.Replace(s.file("defs/indexes/hotels-1.json"), "Int32", "Double", 1))
+	_, end := s.began("apply", "-yes", "-fill", "-settle", "1s", "defs")
+	testkit.Eventually(t, func() bool { return e.document(t, "hotels-2", "1") != "" })
+	second := s.run("apply", "-yes", "-fill", "-settle", "1s", "defs")
+	first := end()
+	assert.Equal(t, 1, first.code)
+	assert.Contains(t, first.stderr, `alias "hotels": stopped, because the alias was changed meanwhile: perhaps another apply has begun`)
+	assert.NotContains(t, first.stdout, "rebuilt")
+	assert.Zero(t, second.code, second.stderr)
+	assert.Contains(t, e.alias(t), `"hotels-2"`)
+}
+
+// Two that have planned the same: the second one writes nothing.
+func TestApplyRefusesAnAliasThatHasChangedAfterThePlan(t *testing.T) {
+	e, s := withHotels(t, hotelLines(3))
+	s.write("defs/indexes/hotels-1.json", strings.Replace(s.file("defs/indexes/hotels-1.json"), "Int32", "Double", 1))
+	var service *connect.Service
+	open := &cli.Command{Flags: connect.Flags(), Action: func(_ context.Context, c *cli.Command) (err error) {
+		service, err = connect.Open(c)
+		return err
+	}}
+	t.Setenv(connect.KeyVariable, searchtest.AdminKey)
+	require.NoError(t, open.Run(t.Context(), []string{"test", "-endpoint", e.url}))
+	defer func() { assert.NoError(t, service.Close()) }()
+	files, err := definitions.Open(filepath.Join(s.dir, "defs"))
+	require.NoError(t, err)
+	live, err := definitions.Read(t.Context(), service)
+	require.NoError(t, err)
+	plan, err := apply.New(files, live, os.LookupEnv, apply.Options{})
+	require.NoError(t, err)
+	require.Len(t, plan.Steps, 1)
+	b := &rebuilding{serviceCall: &serviceCall{service: service}, Rebuilding: plan.Steps[0].Rebuild}
+	require.NoError(t, b.claim(t.Context()))
+	require.NoError(t, b.mine(t.Context()))
+	err = b.claim(t.Context())
+	assert.ErrorContains(t, err, `alias "hotels" was changed after the plan was made, perhaps by another apply`)
+	assert.Equal(t, exit.Incomplete, exit.Code(err))
+	require.NoError(t, b.mine(t.Context()), "the refused one has changed nothing")
 }

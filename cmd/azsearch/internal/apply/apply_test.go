@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/search"
 )
@@ -239,6 +240,19 @@ func TestChangeOfOthersAfterThePlanIsNotOverwritten(t *testing.T) {
 			assert.ErrorContains(t, err, "applied 0 of 1 definition, then")
 			assert.ErrorContains(t, err, "after the plan was made")
 		})
+	}
+}
+
+func TestWhatOthersCreateAfterThePlanIsNotOverwritten(t *testing.T) {
+	service := newService(t)
+	first, second := planOf(t, written(t, t.TempDir(), nil), service), planOf(t, written(t, t.TempDir(), nil), service)
+	require.NoError(t, first.Run(t.Context(), service, func(*Step) {}))
+	for i := range second.Steps {
+		one := *second
+		one.Steps = second.Steps[i : i+1]
+		err := one.Run(t.Context(), service, func(*Step) { t.Error("a step was done") })
+		assert.ErrorContains(t, err, one.Steps[0].String()+": not created, because it was created in the service after the plan was made")
+		assert.Equal(t, exit.Incomplete, exit.Code(err))
 	}
 }
 

@@ -21,6 +21,7 @@ type Rebuilding struct {
 	Documents int64    `json:"documents"`         // of From
 	Exists    bool     `json:"exists,omitzero"`   // To exists, perhaps because an earlier apply was interrupted; nothing proves it
 	LeftOut   []string `json:"leftOut,omitempty"` // fields that To does not have
+	AliasETag string   `json:"-"`                 // of Alias when the plan was made; "" if there was none
 
 	definition *definitions.Definition // of To
 }
@@ -241,6 +242,9 @@ func (s *Step) block(cost Cost, reason, do string) {
 
 // copying gives a step the rebuild r, or refuses it if values would be lost.
 func (s *Step) copying(r *Rebuilding, live definitions.Set) {
+	if alias := live.Find(definitions.Aliases, r.Alias); alias != nil {
+		r.AliasETag = alias.ETag
+	}
 	var old, next models.SearchIndex
 	from := live.Find(definitions.Indexes, r.From)
 	if from == nil || json.Unmarshal(from.JSON, &old) != nil || json.Unmarshal(r.definition.JSON, &next) != nil {

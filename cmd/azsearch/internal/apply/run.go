@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -66,7 +67,11 @@ func (p *Plan) step(ctx context.Context, service *connect.Service, s *Step) erro
 		return err
 	}
 	if s.Create {
-		return s.definition.Kind.Create(ctx, service, content)
+		err = s.definition.Kind.Create(ctx, service, content)
+		if said := (*search.Error)(nil); errors.As(err, &said) && said.StatusCode == http.StatusConflict {
+			return exit.With(exit.Incomplete, errors.New("not created, because it was created in the service after the plan was made"))
+		}
+		return err
 	}
 	if s.etag != "" { // the client sends it as If-Match
 		etag, _ := json.Marshal(s.etag) // a string always marshals
