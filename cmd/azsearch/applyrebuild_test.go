@@ -302,3 +302,18 @@ func TestApplyRefusesAnAliasThatHasChangedAfterThePlan(t *testing.T) {
 	assert.Equal(t, exit.Incomplete, exit.Code(err))
 	require.NoError(t, b.mine(t.Context()), "the refused one has changed nothing")
 }
+
+func TestApplyMovesAllAliasesOfAnIndex(t *testing.T) {
+	e, s := withHotels(t, hotelLines(3))
+	e.call(t, http.DefaultClient, http.MethodPost, "/aliases", searchtest.AdminKey, `{"name":"zimmer","indexes":["hotels-1"]}`)
+	s.write("defs/indexes/hotels-2.json", strings.NewReplacer(`"hotels"`, `"hotels-2"`, "Int32", "Double").Replace(hotelFields))
+	for _, name := range []string{"hotels", "zimmer", "alle"} { // the last one is new
+		s.write("defs/aliases/"+name+".json", `{"name":"`+name+`","indexes":["hotels-2"]}`)
+	}
+	got := s.run("apply", "-yes", "-fill", "-settle", "0s", "defs")
+	require.Zero(t, got.code, got.stderr)
+	for _, name := range []string{"hotels", "zimmer", "alle"} {
+		assert.Contains(t, e.document(t, name, "1"), "Hotel 1", name)
+	}
+	assert.Zero(t, s.run("apply", "-drift", "defs").code)
+}

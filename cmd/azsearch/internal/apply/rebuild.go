@@ -63,7 +63,7 @@ func (p *Plan) rebuild(s *Step, files, live definitions.Set) {
 		for r.To = range successors(s.Name) {
 			d := s.definition.Named(r.To)
 			r.definition = &d
-			if files.Find(definitions.Indexes, r.To) != nil {
+			if files.Find(definitions.Indexes, r.To) != nil || p.filling(r.To) != nil || aimed(r.To, files) {
 				continue
 			}
 			there := live.Find(definitions.Indexes, r.To)
@@ -73,6 +73,23 @@ func (p *Plan) rebuild(s *Step, files, live definitions.Set) {
 		}
 		s.copying(r, live)
 	}
+}
+
+// filling returns the rebuild of an earlier step that fills an index, nil if there is none.
+func (p *Plan) filling(index string) *Rebuilding {
+	for i := range p.Steps {
+		if r := p.Steps[i].Rebuild; r != nil && r.To == index {
+			return r
+		}
+	}
+	return nil
+}
+
+// aimed reports whether an alias in a file names an index.
+func aimed(index string, files definitions.Set) bool {
+	return slices.ContainsFunc(files.Of(definitions.Aliases), func(d definitions.Definition) bool {
+		return slices.Contains(references(&d, d.JSON), reference{definitions.Indexes, index})
+	})
 }
 
 // advise adds advice to the changes that need a rebuild.
@@ -209,12 +226,19 @@ func follows(index, other string) bool {
 
 // emptyTargets handles aliases that files move to another index. An index that the plan creates is empty, so the move
 // is a rebuild. With Options.Fill every move is one, because an earlier run may have stopped while filling the index.
+// Of several aliases that move from one index to another, the first fills it, and the others follow.
 func (p *Plan) emptyTargets(files, live definitions.Set) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		old, target := moves(s, live)
 		next, there := files.Find(definitions.Indexes, target), live.Find(definitions.Indexes, target)
 		if old == "" || next == nil && there == nil || there != nil && p.options.Fill == nil {
+			continue
+		}
+		if r := p.filling(target); r != nil {
+			if r.From != old {
+				s.Changes = append(s.Changes, Change{Cost: Refused, Reason: fmt.Sprintf("alias %q moves to %q from %q, which has other documents than %q", r.Alias, target, r.From, old), Do: "let one of them name another index"})
+			}
 			continue
 		}
 		r := &Rebuilding{Alias: s.Name, From: old, To: target, Exists: there != nil, definition: next}
@@ -316,13 +340,18 @@ func moves(s *Step, live definitions.Set) (old, target string) {
 	return from[0].name, to[0].name
 }
 
-// order moves the rebuilds of indexes behind the aliases, because a rebuild needs its alias.
+// order moves the rebuilds of indexes behind the aliases, because a rebuild needs its alias, and aliases behind the one
+// whose rebuild creates their index.
 func (p *Plan) order() {
 	rank := func(s Step) int {
-		if s.definition.Kind == definitions.Indexes && s.Rebuild != nil {
-			return 2*slices.Index(definitions.Kinds, definitions.Aliases) + 1
+		at := 3 * slices.Index(definitions.Kinds, s.definition.Kind)
+		switch {
+		case s.definition.Kind == definitions.Indexes && s.Rebuild != nil:
+			return 3*slices.Index(definitions.Kinds, definitions.Aliases) + 2
+		case s.definition.Kind == definitions.Aliases && s.Rebuild == nil:
+			return at + 1
 		}
-		return 2 * slices.Index(definitions.Kinds, s.definition.Kind)
+		return at
 	}
 	slices.SortStableFunc(p.Steps, func(a, b Step) int { return rank(a) - rank(b) })
 }

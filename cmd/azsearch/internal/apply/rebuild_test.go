@@ -67,6 +67,12 @@ func TestFileOfARebuiltIndexDefinesItsSuccessor(t *testing.T) {
 		"pulled, and the alias goes back":  {simple("h-1 Int32", "h-2 Double", "h=h-1"), simple("h-1 Int32", "h-2 Double", "h=h-2"), []string{"h-2+h-1"}},
 		"pulled, and rebuilt twice":        {simple("h-1 Int32", "h-2 Int64", "h=h-2"), simple("h-1 Int32", "h-2 Double", "h-3 Int64", "h=h-3"), nil},
 		"an alias of other readers":        {simple("h-1 Double", "h=g-1"), simple("h-1 Int32", "g-1 Int32", "h-2 Double", "h=h-2"), []string{"needs a rebuild h-1", "h-2+g-1"}},
+		"two aliases that move":            {simple("h-2 Double", "a=h-2", "b=h-2"), simple("h-1 Int32", "a=h-1", "b=h-1"), []string{"in place h-2", "h-1>h-2", "in place b"}},
+		"two, to an index that exists":     {simple("a=h-2", "b=h-2"), simple("h-1 Int32", "h-2 Double", "a=h-1", "b=h-1"), []string{"h-1+h-2", "in place b"}},
+		"two, from other indexes":          {simple("h-3 Double", "a=h-3", "b=h-3"), simple("h-1 Int32", "h-2 Int32", "a=h-1", "b=h-2"), []string{"in place h-3", "h-1>h-3", "refused b"}},
+		"an alias that is new":             {simple("h-2 Double", "a=h-2", "b=h-2"), simple("h-1 Int32", "b=h-1"), []string{"in place h-2", "h-1>h-2", "in place a"}},
+		"two indexes of one name":          {simple("h Double", "h-1 Double"), simple("h Int32", "h-1 Int32", "a=h", "b=h-1"), []string{"h>h-2", "h-1>h-3"}},
+		"left, and named by a file":        {simple("h-1 Double", "a=h-2", "b=h-1"), simple("h-1 Int32", "h-2 Double", "a=h-3", "h-3 Int32", "b=h-1"), []string{"h-3+h-2", "h-1>h-4"}},
 		"a successor by hand, in the file": {simple("h-1 Int32", "h-2 Double", "h=h-2"), simple("h-1 Int32", "h=h-1"), []string{"in place h-2", "h-1>h-2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
