@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,10 +33,10 @@ func newVerifyCommand(stdout, stderr io.Writer) *cli.Command {
 		ArgsUsage: "A B",
 		Description: `A and B are each a backup directory, a file, - for the standard input, or else (if no such path exists)
 the name of an index. Files have any format of azsearch load if the other side is an index, whose types
-they need; else JSON or Parquet. The fields that both sides return are compared, in any order, but not
-vectors with those of a file or database, because the service rounds them. The command prints both
-digests, and the first keys that differ. With -query, one of A and B is the URL of a database, and the
-other the index that is filled from it.
+they need; else JSON or Parquet. The fields that both sides return are compared, in any order; vectors of
+a file or database are rounded first, as the service does. The command prints both digests, and the first
+keys that differ. With -query, one of A and B is the URL of a database, and the other the index that is
+filled from it.
 
    azsearch verify hotels hotels-copy
    azsearch verify nightly hotels
@@ -75,15 +74,15 @@ Exit codes: 0 equal; 1 different, or a file is damaged; 2 usage; 3 service error
 		if v.key == "" {
 			return errors.New("the key field is unknown for two files: use -key FIELD")
 		}
-		var rounded []models.SearchField
-		if v.fields[0] == nil || v.fields[1] == nil {
-			rounded = v.vectors("", slices.Concat(v.fields[0], v.fields[1]))
-		}
 		for _, what := range v.unseen {
 			c.note("not compared: %s", what)
 		}
-		unseen := slices.Concat(v.fields[0], v.fields[1], rounded)
-		r, err := verify.Compare(ctx, without(a, v.fields[0], unseen), without(b, v.fields[1], unseen), v.key)
+		unseen := slices.Concat(v.fields[0], v.fields[1])
+		a, b = without(a, v.fields[0], unseen), without(b, v.fields[1], unseen)
+		if (v.fields[0] == nil) != (v.fields[1] == nil) { // one is a file or database
+			a, b = narrowed(a, unseen), narrowed(b, unseen)
+		}
+		r, err := verify.Compare(ctx, a, b, v.key)
 		if err != nil {
 			if exit.Code(err) == exit.Incomplete { // the error is about a file
 				return err
@@ -259,79 +258,6 @@ func (v *verifying) converted(index *models.SearchIndex, of []string) verify.Sid
 			return yield(a.Document)
 		}))
 	})
-}
-
-// vectors returns the vectors among fields as fields that are not returned: the service returns their values rounded,
-// so they differ from those in a file.
-func (v *verifying) vectors(path string, fields []models.SearchField) (all []models.SearchField) {
-	for _, f := range fields {
-		f.Fields = v.vectors(path+f.Name+"/", f.Fields)
-		switch {
-		case f.Type.IsVector() && returned(&f):
-			v.leaveOut("field %s, whose values the service rounds", path+f.Name)
-			f.Retrievable = new(false)
-		case f.Fields == nil:
-			continue
-		}
-		all = append(all, f)
-	}
-	return all
-}
-
-// without returns the documents of a side without the values of fields that are not returned. own are its own fields:
-// it has no values of those that are not returned.
-func without(side verify.Side, own, fields []models.SearchField) verify.Side {
-	lacks := keyrange.Hidden(own)
-	if !slices.ContainsFunc(keyrange.Hidden(fields), func(path string) bool { return !slices.Contains(lacks, path) }) {
-		return side
-	}
-	return verify.Documents(func(ctx context.Context, yield func(json.RawMessage) error) error {
-		return side.Each(ctx, func(document json.RawMessage) error {
-			document, err := readable(document, fields)
-			if err != nil {
-				return err
-			}
-			return yield(document)
-		})
-	})
-}
-
-// readable returns a document without the values of fields that a service does not return.
-func readable(document json.RawMessage, fields []models.SearchField) (json.RawMessage, error) {
-	if len(keyrange.Hidden(fields)) == 0 {
-		return document, nil
-	}
-	if text := bytes.TrimSpace(document); len(text) > 0 && text[0] == '[' {
-		var elements []json.RawMessage
-		err := json.Unmarshal(document, &elements)
-		for i := range elements {
-			if err == nil {
-				elements[i], err = readable(elements[i], fields)
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(elements)
-	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(document, &members); err != nil || members == nil {
-		return document, err
-	}
-	for _, f := range fields {
-		value, has := members[f.Name]
-		switch {
-		case !has:
-		case !returned(&f):
-			delete(members, f.Name)
-		case f.Fields != nil:
-			var err error
-			if members[f.Name], err = readable(value, f.Fields); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return json.Marshal(members)
 }
 
 // openIndex returns an index for reading, and its current definition.
