@@ -126,8 +126,7 @@ func (e *exporting) replace(path string, write func(*bufio.Writer) error) error 
 		return errors.Join(write(w), failed(w.Flush()), failed(file.Close()))
 	}
 	var wrote error
-	name := filepath.Base(path)
-	err := disk.Replace(disk.View(filepath.Dir(path)), "."+name+".azsearch.tmp", name, func(w *bufio.Writer) error {
+	err := disk.ReplaceBeside(disk.View(filepath.Dir(path)), filepath.Base(path), func(w *bufio.Writer) error {
 		wrote = write(w)
 		return wrote
 	})

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"bufio"
+	"crypto/rand"
 	"errors"
 	"io/fs"
 )
@@ -21,6 +22,12 @@ func Replace(folder Folder, tmp, name string, write func(w *bufio.Writer) error)
 		return errors.Join(err, Remove(folder, tmp))
 	}
 	return folder.SyncNames() // R4
+}
+
+// ReplaceBeside is Replace in a folder that also has the files of others, which it leaves alone: tmp has a name that
+// nobody can guess. A crash can leave that file.
+func ReplaceBeside(folder Folder, name string, write func(w *bufio.Writer) error) error {
+	return Replace(folder, ".azsearch-"+rand.Text()+".tmp", name, write)
 }
 
 // WriteNew writes a file and syncs it, but not its name: R1 and R2. An existing file of the name is removed first;

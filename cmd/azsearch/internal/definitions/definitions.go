@@ -130,8 +130,7 @@ func (s Set) Write(dir string) error {
 		if err != nil {
 			return err
 		}
-		name := filepath.Base(d.File())
-		if err := disk.Replace(folder, name+".tmp", name, func(w *bufio.Writer) error {
+		if err := disk.ReplaceBeside(folder, filepath.Base(d.File()), func(w *bufio.Writer) error {
 			_, err := w.Write(d.JSON)
 			return err
 		}); err != nil {

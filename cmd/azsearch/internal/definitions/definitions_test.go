@@ -89,7 +89,11 @@ func TestDefinitionsComeBackFromFilesWithTheirSecretsFromTheEnvironment(t *testi
 	require.NoError(t, err)
 	require.Len(t, set, len(everything))
 	dir := t.TempDir()
+	users := filepath.Join(dir, Aliases.Folder, "inns.json.tmp")
+	require.NoError(t, os.MkdirAll(filepath.Dir(users), 0o700))
+	require.NoError(t, os.WriteFile(users, []byte("of the user"), 0o600))
 	require.NoError(t, set.Write(dir))
+	require.NoError(t, os.Remove(users))
 
 	files := map[string]string{}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {

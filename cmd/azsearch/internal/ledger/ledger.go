@@ -62,7 +62,7 @@ func (l *Ledger) Begin() (err error) {
 		return nil
 	}
 	if !l.Resumed {
-		if err := disk.Replace(l.folder, l.name+".tmp", l.name, func(w *bufio.Writer) error {
+		if err := disk.ReplaceBeside(l.folder, l.name, func(w *bufio.Writer) error {
 			_, err := w.WriteString(l.job + "\n")
 			return err
 		}); err != nil {

@@ -15,6 +15,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestPartOfALineIsAPartThatIsDoneAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
+	require.NoError(t, os.WriteFile(path+".tmp", []byte("of the user"), 0o600))
 	l, err := Open(path, "job")
 	require.NoError(t, err)
 	assert.NoFileExists(t, path, "no ledger was begun")
@@ -43,4 +44,7 @@ func TestPartOfALineIsAPartThatIsDoneAgain(t *testing.T) {
 	assert.Equal(t, "job\na\nb\nd\n", string(content))
 	require.NoError(t, l.Remove())
 	assert.NoFileExists(t, path)
+	left, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	assert.Len(t, left, 1, "the file of the user")
 }

@@ -285,8 +285,7 @@ func replaceFile(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	name := filepath.Base(path)
-	return disk.Replace(folder, name+".tmp", name, func(w *bufio.Writer) error {
+	return disk.ReplaceBeside(folder, filepath.Base(path), func(w *bufio.Writer) error {
 		_, err := w.Write(content)
 		return err
 	})

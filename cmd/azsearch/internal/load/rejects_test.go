@@ -16,6 +16,7 @@ import (
 func TestResumeRefusesAFileOfRejectsThatHasLostItsEnd(t *testing.T) {
 	r := newRig(t, convert.Options{})
 	file := r.file("a.jsonl", "{}\n{}\n"+lines(0, 10)+"{}\n")
+	users := []string{r.file("state.json.tmp", "of the user"), r.file("rejects.jsonl.tmp", "of the user")}
 	open := func() (err error) {
 		r.Checkpoint, err = OpenCheckpoint(filepath.Join(r.dir, "state.json"), []string{file}, "", Destination{ETag: "1"})
 		require.NoError(t, err)
@@ -47,6 +48,12 @@ func TestResumeRefusesAFileOfRejectsThatHasLostItsEnd(t *testing.T) {
 	after, err := os.ReadFile(filepath.Join(r.dir, "state.json"))
 	require.NoError(t, err)
 	assert.Equal(t, string(state), string(after))
+	for _, name := range users {
+		assert.FileExists(t, name)
+	}
+	left, err := filepath.Glob(filepath.Join(r.dir, "*"))
+	require.NoError(t, err)
+	assert.Len(t, left, 5, "no other file is left")
 }
 
 // Rejects behind the checkpoint are dropped on resume, since their records are read again. A crash behind that finds
