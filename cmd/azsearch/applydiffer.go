@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/digest"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
@@ -23,13 +24,19 @@ type entry struct {
 	sum  digest.Sum
 }
 
-// entries yields the documents of an index with keys greater than after. ctx comes from keyrange.Whole.
-func entries(ctx context.Context, x *keyrange.Index, after string) iter.Seq2[entry, error] {
+// entries yields the documents of an index with keys greater than after. ctx comes from keyrange.Whole. sum is without
+// the values of fields that either index does not return.
+func (b *rebuilding) entries(ctx context.Context, x *keyrange.Index, after string) iter.Seq2[entry, error] {
+	fields := slices.Concat(b.before.Fields, b.next.Fields)
+	whole := len(keyrange.Hidden(fields)) == 0
 	return func(yield func(entry, error) bool) {
 		for document, err := range x.Documents(ctx, keyrange.Range{After: after}) {
 			e := entry{json: document}
 			if err == nil {
 				e.key, err = x.KeyOf(document)
+			}
+			if err == nil && !whole {
+				document, err = readable(document, fields)
 			}
 			if err == nil {
 				e.sum, err = digest.Of(document)
@@ -48,9 +55,9 @@ func (b *rebuilding) differ(ctx context.Context, after string) iter.Seq2[differe
 		return b.differUnordered(ctx)
 	}
 	return func(yield func(difference, error) bool) {
-		nextOld, endOld := iter.Pull2(entries(ctx, b.old, after))
+		nextOld, endOld := iter.Pull2(b.entries(ctx, b.old, after))
 		defer endOld()
-		nextNew, endNew := iter.Pull2(entries(ctx, b.new, after))
+		nextNew, endNew := iter.Pull2(b.entries(ctx, b.new, after))
 		defer endNew()
 		o, err, isOld := nextOld()
 		n, failed, isNew := nextNew()
@@ -84,14 +91,14 @@ func (b *rebuilding) differ(ctx context.Context, after string) iter.Seq2[differe
 func (b *rebuilding) differUnordered(ctx context.Context) iter.Seq2[difference, error] {
 	return func(yield func(difference, error) bool) {
 		found := map[string]digest.Sum{}
-		for n, err := range entries(ctx, b.new, "") {
+		for n, err := range b.entries(ctx, b.new, "") {
 			if err != nil {
 				yield(difference{}, err)
 				return
 			}
 			found[n.key] = n.sum
 		}
-		for o, err := range entries(ctx, b.old, "") {
+		for o, err := range b.entries(ctx, b.old, "") {
 			sum, there := found[o.key]
 			delete(found, o.key)
 			if (err != nil || sum != o.sum) && !yield(difference{o.key, o.json, there}, err) {

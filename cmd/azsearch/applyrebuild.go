@@ -138,7 +138,10 @@ func (b *rebuilding) open(ctx context.Context) error {
 	}
 	var compared []string
 	b.copied, compared = common(b.before.Fields, b.next.Fields)
-	b.unseen = len(compared) < len(b.copied)
+	b.unseen = len(compared) < len(b.copied) || slices.ContainsFunc(keyrange.Hidden(b.next.Fields), func(path string) bool {
+		top, _, nested := strings.Cut(path, "/")
+		return nested && slices.Contains(b.copied, top)
+	})
 	client, err := b.service.Client(b.To)
 	if err != nil {
 		return err
@@ -300,7 +303,7 @@ func (b *rebuilding) all(ctx context.Context, after string) iter.Seq2[models.Raw
 			return
 		}
 		source.ReadAhead = 4
-		for document, err := range entries(keyrange.Whole(ctx), source, after) {
+		for document, err := range b.entries(keyrange.Whole(ctx), source, after) {
 			if !yield(b.upload(document.key, document.json), err) {
 				return
 			}
@@ -323,7 +326,7 @@ func (b *rebuilding) documents(ctx context.Context, keys []string) (all []models
 	if err != nil {
 		return nil, err
 	}
-	for document, err := range entries(keyrange.Whole(ctx), source, "") {
+	for document, err := range b.entries(keyrange.Whole(ctx), source, "") {
 		if err != nil {
 			return nil, err
 		}

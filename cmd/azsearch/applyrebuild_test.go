@@ -317,3 +317,20 @@ func TestApplyMovesAllAliasesOfAnIndex(t *testing.T) {
 	}
 	assert.Zero(t, s.run("apply", "-drift", "defs").code)
 }
+
+// What the new index does not return cannot be compared, also within an object.
+func TestApplyFillsFieldsWithinObjectsThatAreNotReturned(t *testing.T) {
+	e := startEmulator(t, "-quiet")
+	const fields = `{"name":"hotels-1","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},{"name":"stars","type":"Edm.Int32"},
+		{"name":"rooms","type":"Collection(Edm.ComplexType)","fields":[{"name":"n","type":"Edm.Int32"},{"name":"pin","type":"Edm.String","searchable":true}]}]}`
+	s := newSession(t, e.url, map[string]string{"a.jsonl": `{"id":"1","stars":1,"rooms":[{"n":1,"pin":"nine"},{"n":2,"pin":"ten"}]}` + "\n"})
+	s.write("defs/indexes/hotels-1.json", fields)
+	s.write("defs/aliases/hotels.json", `{"name":"hotels","indexes":["hotels-1"]}`)
+	require.Zero(t, s.run("apply", "-yes", "defs").code)
+	require.Zero(t, s.run("load", "-index", "hotels-1", "-quiet", "a.jsonl").code)
+	s.write("defs/indexes/hotels-1.json", strings.NewReplacer(`"stars","type":"Edm.Int32"`, `"stars","type":"Edm.Double"`, `"name":"pin",`, `"name":"pin","retrievable":false,`).Replace(fields))
+	got := s.run("apply", "-yes", "-fill", "-settle", "0s", "defs")
+	require.Zero(t, got.code, got.stderr)
+	assert.NotContains(t, e.document(t, "hotels", "1"), "nine")
+	assert.Contains(t, s.run("search", "hotels", "nine").stdout, "1 of 1 document,")
+}
