@@ -62,7 +62,7 @@ func lookupInto(ctx context.Context, byKey map[string]*models.Row, in Index, key
 	}
 	problem := fmt.Sprintf("Lookup has returned the key %q, which it was not asked for: keys are compared byte by byte, so without the blanks of CHAR(n), and not by a collation that ignores case", other)
 	switch half := len(keys) / 2; {
-	case fit == 0 && len(rows) > 1:
+	case fit == 0 && len(rows) > oddAtMost: // as in failing: the source is at fault, not its rows
 		return errors.New(problem)
 	case half > 0:
 		if err := lookupInto(ctx, byKey, in, keys[:half]); err != nil {

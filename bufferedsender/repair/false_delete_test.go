@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -91,6 +93,56 @@ func TestARowThatCannotBeComparedIsLeftOutAndNamed(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"58", "ritz"}, report.Keys[Unreadable])
 	assert.Zero(t, report.Deleted)
+}
+
+// ritzAndSavoy adds keys in lower case to the index that the source returns in another case.
+func ritzAndSavoy(t *testing.T) (*treed, *SQLSource) {
+	t.Helper()
+	w, s := lostOf(t, "TEXT PRIMARY KEY COLLATE NOCASE")
+	_, err := s.DB.(*sql.DB).ExecContext(t.Context(), "INSERT INTO lost VALUES ('Ritz', 2), ('Savoy', 2)")
+	require.NoError(t, err)
+	for _, id := range []string{"Ritz", "Savoy", "ritz", "savoy", "x"} {
+		require.NoError(t, w.sender.UploadDocuments(t.Context(), hotel{ID: id, Version: 2}))
+	}
+	require.NoError(t, w.sender.Flush(t.Context(), nil))
+	all := s.Load
+	s.Load = func(ctx context.Context, keys []string) ([]models.RawAction, error) {
+		return all(ctx, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "x" }))
+	}
+	return w, s
+}
+
+// A lookup of these keys, and of absent ones, returns only rows that it was not asked for.
+func TestTwoKeysInAnotherSpellingDoNotEndThePass(t *testing.T) {
+	opts := &Options{Pause: time.Millisecond, Logger: quiet}
+	both := []string{"ritz", "savoy"}
+	t.Run("Run", func(t *testing.T) {
+		w, s := ritzAndSavoy(t)
+		report, err := repairer(s, half{w.world, "index"}, w.sender.Raw(), opts).Run(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, both, report.Keys[Unreadable])
+		assert.Equal(t, []string{"x"}, w.deleted)
+		assert.EqualValues(t, 6, report.Repaired)
+	})
+	t.Run("RunKeys", func(t *testing.T) {
+		w, s := ritzAndSavoy(t)
+		report, err := repairer(s, half{w.world, "index"}, w.sender.Raw(), opts).RunKeys(t.Context(), both...)
+		require.NoError(t, err)
+		assert.Equal(t, both, report.Keys[Unreadable])
+		assert.Empty(t, w.deleted)
+	})
+}
+
+func TestASourceWithOnlyOtherSpellingsEndsTheCall(t *testing.T) {
+	w, s := lostOf(t, "TEXT PRIMARY KEY COLLATE NOCASE")
+	var keys []string
+	for i := range oddAtMost + 1 {
+		_, err := s.DB.(*sql.DB).ExecContext(t.Context(), "INSERT INTO lost VALUES (?, 2)", fmt.Sprintf("X%d", i))
+		require.NoError(t, err)
+		keys = append(keys, fmt.Sprintf("x%d", i))
+	}
+	_, err := repairer(s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet}).RunKeys(t.Context(), keys...)
+	require.ErrorContains(t, err, "which it was not asked for")
 }
 
 // hasty is a source that omits unread rows, without an error, when its context ends.
