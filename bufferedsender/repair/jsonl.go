@@ -11,9 +11,9 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"slices"
 	"sort"
-	"time"
 
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -49,7 +49,8 @@ type place struct {
 const maxLine = 32 << 20
 
 // OpenJSONL opens a file and checks all of it, so that errors appear before a comparison starts. The error names the
-// line. Call Close when done. After a change of the file, scans and lookups return an error.
+// line. Call Close when done. After a change of the file, or with another file at its path, scans and lookups return an
+// error.
 func OpenJSONL(path string, opts *JSONLOptions) (_ *JSONL, err error) {
 	j := &JSONL{}
 	if opts != nil {
@@ -61,7 +62,11 @@ func OpenJSONL(path string, opts *JSONLOptions) (_ *JSONL, err error) {
 	if j.options.Digest != "" && len(j.options.DigestOf) > 0 {
 		return nil, errors.New("repair: OpenJSONL: Digest and DigestOf are both set: use one of them")
 	}
-	if j.file, err = os.Open(path); err != nil {
+	named, err := filepath.Abs(path) // from looks there, also after a change of the directory
+	if err != nil {
+		return nil, fmt.Errorf("repair: OpenJSONL: %w", err)
+	}
+	if j.file, err = os.Open(named); err != nil {
 		return nil, fmt.Errorf("repair: OpenJSONL: %w", err)
 	}
 	if j.info, err = j.file.Stat(); err == nil {
@@ -187,8 +192,9 @@ func (j *JSONL) from(key string) iter.Seq2[line, error] {
 	i := j.place(key)
 	return func(yield func(line, error) bool) {
 		info, err := j.file.Stat()
-		if err == nil && (info.Size() != j.info.Size() || !info.ModTime().Equal(j.info.ModTime())) {
-			err = fmt.Errorf("%s has changed since it was opened, at %s: open it again", j.file.Name(), info.ModTime().Format(time.RFC3339))
+		there, gone := os.Stat(j.file.Name()) // a file that was renamed into place leaves this one as it was
+		if err == nil && (info.Size() != j.info.Size() || !info.ModTime().Equal(j.info.ModTime()) || gone == nil && !os.SameFile(info, there)) {
+			err = fmt.Errorf("%s has changed since it was opened: open it again", j.file.Name())
 		}
 		if err != nil {
 			yield(line{}, err)

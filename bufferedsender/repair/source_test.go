@@ -197,6 +197,28 @@ func TestAFileIsASource(t *testing.T) {
 	}
 }
 
+// The open file stays as it was.
+func TestAFileRenamedIntoPlaceIsNoticed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const path = "things.jsonl"
+	text := []byte(`{"id":"a"}`)
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	j, err := OpenJSONL(path, &JSONLOptions{Key: "id"})
+	require.NoError(t, err)
+	defer j.Close()
+	require.NoError(t, os.WriteFile(path+".new", text, 0o600))
+	require.NoError(t, os.Rename(path+".new", path))
+	t.Chdir(t.TempDir())
+	const says = "has changed since it was opened: open it again"
+	for _, err := range j.Scan(t.Context(), "", "") {
+		require.ErrorContains(t, err, says)
+	}
+	_, err = j.Lookup(t.Context(), []string{"a"})
+	require.ErrorContains(t, err, says)
+	_, err = j.Read(t.Context(), []string{"a"})
+	require.ErrorContains(t, err, says)
+}
+
 func TestWhatIsWrongInAFileIsSaidWithItsLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "things.jsonl")
 	for text, says := range map[string]string{

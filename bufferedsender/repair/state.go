@@ -163,11 +163,7 @@ func sidesOf(source Source, index Index) sides {
 		case *SQLSource:
 			return "table " + x.Table
 		case *JSONL:
-			path, err := filepath.Abs(x.file.Name())
-			if err != nil {
-				path = x.file.Name()
-			}
-			return "file " + path
+			return "file " + x.file.Name()
 		}
 		if named, ok := of.(models.IndexNamer); ok && named.IndexName() != "" {
 			text = fmt.Sprintf("index %q", named.IndexName())
