@@ -269,7 +269,7 @@ func (d *deletion) guard() (err error) {
 		case matched > d.allowed:
 			err = d.refusal(matched)
 		case !o.DryRun:
-			d.charged = matched
+			d.charged, d.counted = matched, now
 			s.add(now, matched, 0)
 		}
 	})
@@ -278,8 +278,11 @@ func (d *deletion) guard() (err error) {
 
 // settleSpent corrects the count of the guard to what was deleted.
 func (d *deletion) settleSpent() {
-	if done := max(0, d.receipt.Deleted+d.receipt.Unknown-d.options.AllowDeletes); done != d.charged {
+	switch done := max(0, d.receipt.Deleted+d.receipt.Unknown-d.options.AllowDeletes); {
+	case done > d.charged:
 		inProcess(d.index, func(s *spent) { s.add(time.Now(), done-d.charged, 0) })
+	case done < d.charged:
+		inProcess(d.index, func(s *spent) { s.back(d.counted, d.charged-done, 0) })
 	}
 }
 

@@ -22,7 +22,8 @@ type deletion struct {
 	receipt Receipt
 	allowed int64 // how many documents may be deleted in all
 
-	spent, most, rows, charged int64 // of the guard: deleted in 24 h, bound, documents of the index, counted for this call
+	spent, most, rows, charged int64     // of the guard: deleted in 24 h, bound, documents of the index, counted for this call
+	counted                    time.Time // when charged was counted
 }
 
 // checksAtMost is the number of last scans while they find documents.

@@ -116,7 +116,11 @@ func (p *pass) charge(ctx context.Context, c changes, rows func(*spent) int64, a
 		if c == (changes{}) {
 			return true
 		}
-		tooMany = s.take(time.Now(), c.deletes, c.overwrites, n, p.MaxShare)
+		now := time.Now()
+		if all {
+			p.counted = now
+		}
+		tooMany = s.take(now, c.deletes, c.overwrites, n, p.MaxShare)
 		return tooMany == nil
 	})
 	if e := (*DeletesError)(nil); errors.As(tooMany, &e) && !p.DryRun {
@@ -160,7 +164,7 @@ func (p *pass) refund(ctx context.Context, c changes) {
 		return
 	}
 	err := p.withSpent(context.WithoutCancel(ctx), func(s *spent) bool {
-		s.add(time.Now(), -c.deletes, -c.overwrites)
+		s.back(p.counted, c.deletes, c.overwrites)
 		return true
 	})
 	if err != nil {

@@ -35,6 +35,7 @@ type pass struct {
 	odd    atomic.Int64  // rows left out
 	room   atomic.Int64  // overwrites that the guard has allowed and that were not made
 
+	counted              time.Time    // when the guard agreed to the pass
 	deleted, overwritten atomic.Int64 // documents, unless known to be unchanged
 
 	agreed  atomic.Bool // Scan and Lookup of the source were seen to agree

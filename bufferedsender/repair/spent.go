@@ -69,6 +69,20 @@ func (s *spent) add(now time.Time, deletes, overwrites int64) {
 	s.Spent = append(s.Spent, spending{now, deletes, overwrites})
 }
 
+// back takes back what was counted at a time, unless that was dropped. The entry that has it is corrected: a negative
+// entry of now would outlive that one, and raise the bound.
+func (s *spent) back(at time.Time, deletes, overwrites int64) {
+	if s.copy != nil {
+		s.copy.back(at, deletes, overwrites)
+	}
+	for i := range slices.Backward(s.Spent) {
+		if e := &s.Spent[i]; !e.At.After(at) {
+			e.Deleted, e.Overwritten = max(0, e.Deleted-deletes), max(0, e.Overwritten-overwrites)
+			return
+		}
+	}
+}
+
 // take counts changes, or refuses them if they exceed the bound. rows is the number of documents of the index, -1 if it
 // was not counted; then the bound is fixed.
 func (s *spent) take(now time.Time, deletes, overwrites, rows int64, share float64) error {
