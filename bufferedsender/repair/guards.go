@@ -45,7 +45,13 @@ func (p *pass) allow(ctx context.Context, sections []*section) (c changes, err e
 	if c.deletes += hinted; p.AllowDeletes < 0 {
 		c.deletes = 0
 	}
-	if c.deletes > 0 && total.SourceRows == 0 {
+	some := total.SourceRows > 0
+	if c.deletes > 0 && !some && len(sections) <= len(p.Splits) { // all rows may be in ranges of other processes
+		if _, some, err = p.sample(ctx); err != nil {
+			return changes{}, err
+		}
+	}
+	if c.deletes > 0 && !some {
 		return changes{}, fmt.Errorf("%w: none of the %d documents of the index was deleted", ErrNoRows, total.IndexRows)
 	}
 	rows := func(s *spent) int64 { return p.indexRows(s, names) }

@@ -325,3 +325,29 @@ func TestLateDeletesAreNotTheOnesThatWereAskedFor(t *testing.T) {
 		})
 	}
 }
+
+// The process with the range of the surplus documents has no range with rows.
+func TestARangeWithoutRowsIsNotASourceWithoutRows(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(100)
+		w.invent(3, "z")
+		time.Sleep(time.Minute)
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		unlock, ok, err := store.Lock(t.Context(), `repair ("", "m"]`) // another process
+		require.NoError(t, err)
+		require.True(t, ok)
+		defer unlock()
+		opts := &Options{Store: store, Splits: []string{"m"}, MaxShare: 1}
+		report, err := w.repair(opts)
+		require.NoError(t, err)
+		assert.EqualValues(t, 3, report.Deleted)
+		w.invent(3, "z")
+		time.Sleep(time.Minute)
+		w.mu.Lock()
+		clear(w.table)
+		w.mu.Unlock()
+		_, err = w.repair(opts)
+		require.ErrorIs(t, err, ErrNoRows)
+	})
+}

@@ -33,7 +33,7 @@ func (r *Repairer) RunKeys(ctx context.Context, keys ...string) (Report, error) 
 
 // keys compares all keys before the first write, asks the guard, and repairs those that differ.
 func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
-	c, some := changes{}, false
+	c := changes{}
 	for part := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(keys))), pageFound) {
 		source, index, err := p.look(ctx, part)
 		if err != nil {
@@ -48,17 +48,13 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 			}
 		}
 	}
-	for _, err := range p.source.Scan(ctx, "", "") {
-		if err != nil {
-			return fmt.Errorf("scan the source: %w", err)
-		}
-		some = true
-		break
-	}
-	var err error
-	if c.deletes > 0 && !some {
+	_, some, err := p.sample(ctx)
+	switch {
+	case err != nil:
+		return err
+	case c.deletes > 0 && !some:
 		err = fmt.Errorf("%w: none of %d keys was deleted", ErrNoRows, c.deletes)
-	} else {
+	default:
 		err = p.charge(ctx, c, unknownRows, true)
 	}
 	if p.DryRun && refused(err) {
