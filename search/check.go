@@ -196,10 +196,11 @@ func (r CheckReport) String() string {
 // # Fields
 //
 // Every field that T has in JSON must be in the index, with a type that fits. For reading, T must hold every value
-// that the index may return: an Edm.Double does not fit into an int, nor an Edm.Int64 into an int32. What is not
-// checked are values that a Go type lacks although its usual type is that of the index: those beyond an int8, int16 or
-// unsigned type or a float32, and the last digits of an Edm.Int64 in a float64. For writing, the index must accept every value of T: no float64 for an Edm.Int32. An int is accepted for an Edm.Int32, although the
-// service rejects a document whose number is too large. A string may be an Edm.DateTimeOffset.
+// that the index may return: an Edm.Double does not fit into an int, nor an Edm.Int64 into an int32. Values that a Go
+// type lacks although its usual type is that of the index are not checked: those beyond an int8, int16, unsigned type
+// or float32, and the last digits of an Edm.Int64 in a float64. For writing, the index must accept every value of T: no
+// float64 for an Edm.Int32. An int is accepted for an Edm.Int32, although the service rejects a document whose number
+// is too large. A string may be an Edm.DateTimeOffset.
 //
 // For reading, a field must be retrievable, unless its tag has hidden. Attributes in a tag must be set in the index:
 // searchable, filterable, sortable, facetable, dimensions. Extra fields and other analyzers in the index are ignored:

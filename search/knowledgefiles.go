@@ -32,8 +32,8 @@ func (c *IndexClient) GetKnowledgeSourceStatus(ctx context.Context, name string,
 type UploadKnowledgeSourceFileOptions struct{}
 
 // UploadKnowledgeSourceFile adds a file to a knowledge source of the kind File. The content is read into memory. The
-// request is not retried: each adds a file with an id of its own. After an error without a status the file may have been
-// added; ListKnowledgeSourceFiles shows it. It needs api-version 2026-10-01 or 2026-08-01-preview.
+// request is not retried: each adds a file with an id of its own. After an error without a status the file may have
+// been added; ListKnowledgeSourceFiles shows it. It needs api-version 2026-10-01 or 2026-08-01-preview.
 func (c *IndexClient) UploadKnowledgeSourceFile(ctx context.Context, source string, file knowledge.FileMetadata, content io.Reader, _ *UploadKnowledgeSourceFileOptions) (knowledge.SourceFile, error) {
 	return c.sendFile(ctx, "UploadKnowledgeSourceFile", http.MethodPost, source, "", file, content, http.StatusCreated)
 }

@@ -109,9 +109,9 @@ func (p *page) inspect(ctx context.Context, q queue.Queue, what queue.Inspection
 	return entries, nil
 }
 
-// whyParked returns the reason of a parked key without its key and without contents of its document. A sender parks with
-// the text of an *bufferedsender.ActionError, in which the service's explanation follows a colon, or with an error about
-// an action of the Loader. Any other reason is from an operator.
+// whyParked returns the reason of a parked key without its key and without contents of its document. A sender parks
+// with the text of an *bufferedsender.ActionError, in which the service's explanation follows a colon, or with an error
+// about an action of the Loader. Any other reason is from an operator.
 func whyParked(reason string) string {
 	action, rest, failed := strings.Cut(reason, ` of document "`)
 	if _, end, quoted := strings.Cut(rest, `" failed`); failed && quoted {

@@ -15,10 +15,10 @@ import (
 type Pool struct {
 	mu       sync.Mutex // guards the fields below; no callback runs under it
 	settings Options
-	limit    int  // on all slots together, 0 for none
-	own      int  // current slots of Expedited
-	shared   int  // current slots of the other classes
-	alone    bool // the limit is 1: both sides share one slot
+	limit    limit // of SetLimit
+	own      int   // current slots of Expedited
+	shared   int   // current slots of the other classes
+	alone    bool  // the limit is 1: both sides share one slot
 	lines    [classes]line
 	inUse    [classes]int // slots by lane
 	turns    turns        // which class is next
@@ -37,7 +37,6 @@ type Pool struct {
 	moreLate int         // late requests, without the first one of each member
 	watch    *time.Timer // looks for late ones; nil while no seat waits
 
-	starts starts
 	budget budget // has its own lock
 
 	stop context.Context // ends when Shutdown gives up waiting
@@ -107,13 +106,13 @@ func (p *Pool) SetOptions(o Options) error {
 	return nil
 }
 
-// SetLimit bounds all slots together, and spaces out when they are given, for example to what the service was found to
-// bear. 0 means no bound, and no interval. If n is less than Expedited and Shared together, each gets its share, at least
-// one slot; at 1 they take turns.
+// SetLimit bounds all slots together, and gives them at least an interval apart, for example as far as the service was
+// found to bear. 0 means no bound, and no interval. If n is less than Expedited and Shared together, each gets its
+// share, at least one slot; at 1 they take turns.
 func (p *Pool) SetLimit(n int, interval time.Duration) {
 	p.mu.Lock()
-	p.limit = max(n, 0)
-	p.starts.space(interval)
+	p.limit.slots = max(n, 0)
+	p.limit.space(interval)
 	p.share()
 	news := p.dispatch()
 	p.mu.Unlock()
@@ -133,12 +132,12 @@ func (p *Pool) share() {
 	p.own, p.shared, p.alone = p.settings.Expedited, p.settings.Shared, false
 	all := p.own + p.shared
 	switch {
-	case p.limit == 0 || p.limit >= all:
-	case p.limit == 1:
+	case p.limit.slots == 0 || p.limit.slots >= all:
+	case p.limit.slots == 1:
 		p.own, p.shared, p.alone = 1, 1, true
 	default:
-		p.own = min(max((p.limit*p.own+all/2)/all, 1), p.limit-1)
-		p.shared = p.limit - p.own
+		p.own = min(max((p.limit.slots*p.own+all/2)/all, 1), p.limit.slots-1)
+		p.shared = p.limit.slots - p.own
 	}
 }
 
@@ -152,7 +151,7 @@ func (p *Pool) lane(c models.Class) (lane models.Class, known bool) {
 
 // free reports whether a slot is free for a lane. mu must be held.
 func (p *Pool) free(lane models.Class) bool {
-	if p.alone && p.busy() > 0 || p.starts.wait() > 0 {
+	if p.alone && p.busy() > 0 || p.limit.wait() > 0 {
 		return false
 	}
 	if lane == models.ClassExpedited {
@@ -239,7 +238,7 @@ func (p *Pool) dispatch() (news told) {
 func (p *Pool) use(s *Seat) {
 	lane := s.lane
 	p.foresee(s)
-	p.starts.count()
+	p.limit.count()
 	s.paid.turn = 0
 	if p.alone || lane != models.ClassExpedited {
 		p.given++
@@ -287,7 +286,7 @@ func (p *Pool) running() int {
 // turns have followed. mu must be held.
 func (p *Pool) repay(m *Member, lane models.Class, bytes int64, paid paid) {
 	p.lines[lane].refund(&m.places[lane], turn(bytes)+paid.extra, paid.raised)
-	p.starts.uncount()
+	p.limit.uncount()
 	if p.given == paid.turn {
 		p.turns = p.before
 	}

@@ -60,8 +60,8 @@ const (
 	directoryMode = 0o700
 )
 
-// Open returns the directory of a path, and makes it if necessary. Its name is durable, and so are those of parents that
-// Open makes: otherwise a crash could remove the directory with its durable content.
+// Open returns the directory of a path, and makes it if necessary. Its name is durable, and so are those of parents
+// that Open makes: otherwise a crash could remove the directory with its durable content.
 func Open(path string) (Folder, error) {
 	if err := makeFolder(path, func(dir string) error { return View(dir).SyncNames() }); err != nil {
 		return nil, err
