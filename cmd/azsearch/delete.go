@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/amount"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
+	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -126,7 +128,8 @@ func (d *deletion) delete(ctx context.Context, counted repair.Receipt) (r repair
 	r = repair.Receipt{Began: time.Now(), Ended: time.Now(), Total: counted.Total, Matched: n, Unsent: n}
 	if d.limited {
 		first := true
-		r.Keys, err = search.DeleteMatching(keyrange.Before(ctx, func(now int64, _ []string) error {
+		var asked []string // the documents of the last pass, which are deleted next
+		r.Keys, err = search.DeleteMatching(keyrange.Before(ctx, func(now int64, found []string) error {
 			changed := first && now != n
 			if first = false; changed {
 				return errChanged
@@ -134,12 +137,13 @@ func (d *deletion) delete(ctx context.Context, counted repair.Receipt) (r repair
 			if now > n {
 				return fmt.Errorf("%w: counted %d, then %s", errMoreMatch, n, amount.Of(now, "document"))
 			}
+			asked = found
 			return nil
 		}), d.client, "", d.filter, &search.DeleteMatchingOptions{Expect: n})
 		if r.Deleted, r.Ended = int64(len(r.Keys)), time.Now(); err == nil {
 			r.NoneLeftAt = r.Ended
 		}
-		r.Unsent = max(0, n-r.Deleted)
+		r.Unsent, r.Unknown = max(0, n-r.Deleted), unknown(err, asked, r.Keys)
 		if errors.Is(err, errMoreMatch) || errors.Is(err, errChanged) {
 			return r, failed(err)
 		}
@@ -175,6 +179,30 @@ func (d *deletion) delete(ctx context.Context, counted repair.Receipt) (r repair
 		err = answered(err)
 	}
 	return r, err
+}
+
+// unknown returns how many of the asked documents, without the deleted ones, may be deleted although the call that
+// deletes them ended with err.
+func unknown(err error, asked, deleted []string) (n int64) {
+	var said *search.Error
+	var partly *search.IndexingError
+	switch {
+	case err == nil, errors.As(err, &said) && said.StatusCode != 0 && !retry.ForRequest(said.StatusCode).Unknown:
+		return 0
+	case errors.As(err, &partly):
+		asked = nil
+		for _, f := range partly.Failed {
+			if f.StatusCode == 0 {
+				asked = append(asked, f.Key)
+			}
+		}
+	}
+	for _, key := range asked {
+		if !slices.Contains(deleted, key) {
+			n++
+		}
+	}
+	return n
 }
 
 // report prints a receipt.
