@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/load"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
 	"github.com/go-azsearch/azsearch/models"
@@ -131,7 +132,7 @@ func (l *loading) visible(ctx context.Context, r load.Report) error {
 	if err != nil {
 		return failed(fmt.Errorf("everything is loaded, but -until-visible cannot wait: %w", err))
 	}
-	waiting, cancel := context.WithTimeout(ctx, l.Duration("patience"))
+	waiting, cancel := context.WithTimeout(keyrange.Whole(ctx), l.Duration("patience"))
 	defer cancel()
 	if r.LastKey != "" {
 		err = search.WaitVisible(waiting, rows, r.LastKey, nil)
@@ -146,6 +147,8 @@ func (l *loading) visible(ctx context.Context, r load.Report) error {
 	case errors.As(err, &late):
 		return exit.With(exit.Service, fmt.Errorf("everything is loaded, but queries do not show the change of document %q within -patience %v",
 			late.Key, l.Duration("patience")))
+	case errors.Is(err, search.ErrPartialView):
+		return connect.Failed(fmt.Errorf("everything is loaded, but -until-visible cannot wait: %w", err))
 	}
 	return connect.Failed(err)
 }

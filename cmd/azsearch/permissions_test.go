@@ -92,3 +92,16 @@ func TestExpectCountsHiddenDocuments(t *testing.T) {
 	assert.Zero(t, got.code, got.stderr)
 	assert.Contains(t, got.stdout, `"deleted": 7`)
 }
+
+// The last document is one that permissions hide.
+func TestLoadUntilVisibleSeesHiddenDocuments(t *testing.T) {
+	e, s := privileged(t)
+	s.write("perm.json", `{"name":"perm",`+guardedFields)
+	s.write("a.jsonl", guardedLines(1, 1))
+	got := s.run("load", "-create", "perm.json", "-quiet", "-until-visible", "-patience", "3s", "a.jsonl")
+	assert.Zero(t, got.code, got.stderr)
+	got = newSession(t, e.url, map[string]string{"a.jsonl": guardedLines(1, 1)}).run("load", "-index", "perm", "-quiet", "-until-visible", "-patience", "3s", "a.jsonl")
+	assert.Equal(t, 3, got.code)
+	assert.Contains(t, got.stderr, "everything is loaded, but -until-visible cannot wait: ")
+	assert.Contains(t, got.stderr, "elevated read was refused")
+}
