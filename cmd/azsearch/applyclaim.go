@@ -12,11 +12,11 @@ import (
 )
 
 // errTaken stops a rebuild because another one has claimed its alias.
-var errTaken = exit.With(exit.Incomplete, errors.New("stopped, because the alias was changed meanwhile: perhaps another apply has begun, and goes on"))
+var errTaken = exit.With(exit.Incomplete, errors.New("stopped, because the alias was changed meanwhile: perhaps another apply has begun, and continues"))
 
 // claim writes the alias as it is, under the ETag that the plan saw. Of two applies that have planned the same the
-// second one fails here, before it writes anything. An apply that plans while another one is at work cannot be told
-// from one that follows a kill: it gets the alias, and the other one stops at its next check, within a second. That is
+// second one fails here, before it writes anything. An apply that plans while another one is at work looks like
+// one that follows a kill: it gets the alias, and the other one stops at its next check, within a second. That is
 // sooner than the first write of the one that follows, which waits for lateRequests.
 func (b *rebuilding) claim(ctx context.Context) error {
 	alias, err := b.service.GetAlias(ctx, b.Alias, nil)

@@ -66,7 +66,7 @@ func TestEveryResumeStateNamesWhatItIsOf(t *testing.T) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if call, ok := n.(*ast.SelectorExpr); ok {
 				if of, ok := call.X.(*ast.Ident); ok && slices.Contains([]string{
-					"disk.Replace", "disk.OpenLocked", "os.Rename", "os.WriteFile", "os.Create", "os.CreateTemp", "os.OpenFile",
+					"disk.Replace", "disk.ReplaceBeside", "disk.OpenLocked", "os.Rename", "os.WriteFile", "os.Create", "os.CreateTemp", "os.OpenFile",
 				}, of.Name+"."+call.Sel.Name) {
 					writes[name] = true
 				}

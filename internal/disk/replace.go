@@ -25,7 +25,7 @@ func Replace(folder Folder, tmp, name string, write func(w *bufio.Writer) error)
 }
 
 // ReplaceBeside is Replace in a folder that also has the files of others, which it leaves alone: tmp has a name that
-// nobody can guess. A crash can leave that file.
+// cannot be guessed. A crash can leave that file.
 func ReplaceBeside(folder Folder, name string, write func(w *bufio.Writer) error) error {
 	return Replace(folder, ".azsearch-"+rand.Text()+".tmp", name, write)
 }

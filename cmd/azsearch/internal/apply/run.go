@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -68,7 +67,7 @@ func (p *Plan) step(ctx context.Context, service *connect.Service, s *Step) erro
 	}
 	if s.Create {
 		err = s.definition.Kind.Create(ctx, service, content)
-		if said := (*search.Error)(nil); errors.As(err, &said) && said.StatusCode == http.StatusConflict {
+		if said := (*search.Error)(nil); errors.As(err, &said) && said.StatusCode == 409 {
 			return exit.With(exit.Incomplete, errors.New("not created, because it was created in the service after the plan was made"))
 		}
 		return err

@@ -53,7 +53,7 @@ type identity struct {
 	Also   []string `json:"also,omitempty"` // other names of it on the command line of later runs, and so in their rejects
 	Size   int64    `json:"size"`
 	Digest string   `json:"digest"` // of the first and the last 64 KiB
-	// At is where to continue if the file has grown, or Next is before it; zero if Next was never behind it.
+	// At is the position to continue from if the file has grown, or Next is before it; zero if Next was never behind it.
 	At source.Position `json:"at,omitzero"`
 }
 

@@ -60,7 +60,7 @@ type Position struct {
 type Block struct {
 	File       *File
 	Start, End Position
-	Next       Position // where to continue after this block: End, or before a record that may go on, or a key of a query
+	Next       Position // where to continue: End, or before a record that may continue, or a key of a query
 	Data       []byte
 	Ends       []int // ends of the records in Data
 	TooLong    bool  // Data is the beginning of one record of more than MaxRecord bytes, which is a line or row
