@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"strings"
 
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/publisher"
@@ -33,8 +34,19 @@ func reasonOf(s *settlement) models.Reason {
 		return models.ReasonNoResult
 	case retry.IsForeign(err) && retry.ForRequest(status).Verdict != retry.Retry && status != http.StatusRequestEntityTooLarge:
 		return models.ReasonGateway
+	case full(status, s.Result.Value.ErrorMessage, err):
+		return models.ReasonQuota
 	}
 	return reasonOfStatus(status, err != nil, s.Exhausted)
+}
+
+// full reports whether an answer to a request (err) or to one document says that a quota of storage is used up. Its
+// status is then one that otherwise concerns the credentials, or a failure of the service.
+func full(status int, message string, err error) bool {
+	if err != nil {
+		message = messageOf(err)
+	}
+	return (status == http.StatusForbidden || status == http.StatusInsufficientStorage) && strings.Contains(strings.ToLower(message), "quota")
 }
 
 // reasonOfStatus is reasonOf for an answer to the whole request or to one document. It handles statuses with a meaning

@@ -15,7 +15,7 @@ const (
 	ReasonTooLarge
 	// ReasonConflict means that concurrent changes of the document or the index interfered in every attempt.
 	ReasonConflict
-	// ReasonQuota means that the index has reached its limit of documents.
+	// ReasonQuota means that the index has reached its limit of documents or storage.
 	ReasonQuota
 	// ReasonBusy means that the service was too busy for this document in every attempt, while others succeeded.
 	ReasonBusy

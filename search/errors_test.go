@@ -82,6 +82,8 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 			`the service answered 401 Unauthorized and did not say why (IndexDocuments of index "hotels": HTTP 401` + id + `: IndexDocuments needs an admin key (query keys only read documents) of this service`, nil},
 		"403 for a write": {raw, 403, `{"error":{"code":"","message":"Invalid api-key."}}`,
 			`Invalid api-key. (IndexDocuments of index "hotels": HTTP 403` + id + `: IndexDocuments needs an admin key (query keys only read documents) of this service; the key may also have been rolled since, or the service may accept roles only`, nil},
+		"403 for the quota of storage": {raw, 403, `{"error":{"code":"","message":"Storage quota has been exceeded for this service."}}`,
+			`Storage quota has been exceeded for this service. (IndexDocuments of index "hotels": HTTP 403` + id + `: a quota of the service is used up: delete documents or indexes, or choose a larger tier`, nil},
 		"403 for a lookup": {getDocument, 403, "",
 			`the service answered 403 Forbidden and did not say why (GetDocument of index "hotels": HTTP 403` + id + `: GetDocument needs a query key or an admin key of this service; the key may also have been rolled since, or the service may accept roles only`, nil},
 		"403 for the key field": {keyField, 403, "",

@@ -14,6 +14,12 @@ import (
 func hint(e *Error, reply errorReply, call call, conn *connection) string {
 	host := conn.endpoint.Host
 	switch e.StatusCode {
+	case http.StatusForbidden, http.StatusInsufficientStorage:
+		if strings.Contains(strings.ToLower(e.Message), "quota") {
+			return "a quota of the service is used up: delete documents or indexes, or choose a larger tier"
+		}
+	}
+	switch e.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return credentialHint(e.StatusCode, call, conn)
 	case http.StatusRequestEntityTooLarge:

@@ -41,6 +41,14 @@ func limits(s setting) []row {
 			mayFail: mayFailFew(http.StatusTooManyRequests),
 		},
 		{
+			name: "quota-storage", what: "every request is answered 403 for 5 s, with the message that the quota of storage is used up; all documents wait", spread: 9 * time.Second,
+			phases: []phase{
+				script(2*time.Second, faults(searchtest.Fault{Status: http.StatusForbidden, Message: "Storage quota has been exceeded for this service."})),
+				script(7*time.Second, nil),
+			},
+			recovery: afterPhase, needs: map[string]int{"request 403": 1},
+		},
+		{
 			name: "scaled", what: "the service is scaled: every request is answered 503 for 2 s, then it takes a quarter of what the producers want for 4 s, then twice as much", spread: 12 * time.Second,
 			phases: []phase{
 				script(2*time.Second, faults(searchtest.Fault{Status: 503})),
