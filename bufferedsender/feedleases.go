@@ -263,9 +263,10 @@ func (f *feed) delivered() {
 }
 
 // conditionChanged gives held keys back when sending is suspended, and resumes reserving when it is not. It runs on the
-// publisher goroutine.
-func (f *feed) conditionChanged(to publisher.Condition) {
-	if to.State == publisher.Closing && to.Held() != nil || to.State != publisher.Ready && f.isHeld(to) {
+// publisher goroutine. Between probes the key that waits to be the next one stays: it would only be reserved again.
+func (f *feed) conditionChanged(from, to publisher.Condition) {
+	between := from.State == publisher.Ready && f.probes(to)
+	if to.State == publisher.Closing && to.Held() != nil || to.State != publisher.Ready && f.isHeld(to) && !between {
 		f.giveBack()
 	}
 	if !f.probes(to) {

@@ -200,7 +200,7 @@ func (o *observer) changed(from, to publisher.Condition) {
 		o.onHeld()
 	}
 	if o.feed != nil {
-		o.feed.conditionChanged(to)
+		o.feed.conditionChanged(from, to)
 	}
 	o.guard(inLogger, func() { o.logChange(from, to, change) })
 	if from.State == to.State { // only the reason of the suspension changed

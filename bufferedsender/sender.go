@@ -415,7 +415,9 @@ func (s *sender) leave(it *item) bool {
 // back records that an action was not settled by its request, and reports whether it may be sent again.
 func (s *sender) back(it *item, unknown bool, err error) bool {
 	if it.Value.from.holding != nil {
-		s.feed.cameBack(&it.Value)
+		if err != nil { // otherwise it was stopped before its first request
+			s.feed.cameBack(&it.Value)
+		}
 		unknown = true // a caller that gives up now gets an unknown outcome, see detach
 	}
 	return back(it, unknown, err) || it.Value.detach()
