@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -145,4 +146,15 @@ func TestWhatWasAppendedToACompressedFileIsLoaded(t *testing.T) {
 	report, err := r.resumed(file)
 	require.NoError(t, err)
 	assert.Equal(t, int64(3), report.Records)
+}
+
+func TestRecordThatIsTooLongAndGoesOnIsReadAgain(t *testing.T) {
+	r := newRig(t, convert.Options{})
+	file := r.file("a.jsonl", lines(0, 2)+`{"id":"a","name":"`+strings.Repeat("x", source.MaxRecord))
+	_, err := r.resumed(file)
+	require.Error(t, err)
+	r.append("a.jsonl", "\", \"b\": {}}\n"+lines(2, 3))
+	report, err := r.resumed(file)
+	require.Error(t, err)
+	assert.Equal(t, []int64{2, 1}, []int64{report.Records, report.Rejected}, "not a record of its end alone")
 }

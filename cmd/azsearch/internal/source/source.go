@@ -370,6 +370,9 @@ func (f *File) Next() (*Block, error) {
 		if read := f.raw.n.Load(); errors.Is(err, io.EOF) && f.rows == nil && !f.Packed && read < f.Size {
 			err = fmt.Errorf("the file became shorter while it was read: got %d of %d bytes", read, f.Size)
 		}
+		if cell := (*openCellError)(nil); errors.As(err, &cell) {
+			return nil, fmt.Errorf("%s:%d: %w", f.Name, f.at.Line+int64(cell.lines)+1, cell)
+		}
 		if !errors.Is(err, io.EOF) {
 			err = fmt.Errorf("%s: after line %d: %w", f.Name, f.at.Line, plain(err))
 		}

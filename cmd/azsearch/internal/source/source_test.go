@@ -243,3 +243,22 @@ func (jsontextLines) Next(b []byte, final bool) int {
 	}
 	return len(b)
 }
+
+// The lines of a cell that is too long may look like rows.
+func TestNothingOfACellThatIsTooLongIsARow(t *testing.T) {
+	for name, end := range map[string]string{"closed": "\"\n3,x,y\n", "open": "\n3,x,y\n"} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "a.csv")
+			require.NoError(t, os.WriteFile(file, []byte("id,a,b\n1,x,y\n2,\"p\nq\",\""+strings.Repeat("5,part,of\n", 200_000)+end), 0o600))
+			f, err := Open(t.Context(), file, Options{})
+			require.NoError(t, err)
+			defer f.Close()
+			f.text.mostRecord = 1 << 20
+			b, err := f.Next()
+			require.NoError(t, err)
+			assert.Equal(t, "1,x,y\n", string(b.Data))
+			_, err = f.Next()
+			assert.EqualError(t, err, file+":4: the quote that begins column 3 is not closed within 1 MiB; close it, or leave the cell out")
+		})
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/csvtext"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
 )
 
@@ -50,6 +51,16 @@ type text struct {
 var errShort = errors.New("the file is shorter than the position to resume from")
 
 var errArray = fmt.Errorf("the array does not end: %w", errCut)
+
+// openCellError means that the quote of a cell is not closed within most bytes.
+type openCellError struct {
+	column, lines int // from 0; lines of the row before the cell
+	most          int
+}
+
+func (e *openCellError) Error() string {
+	return fmt.Sprintf("the quote that begins column %d is not closed within %d MiB; close it, or leave the cell out", e.column+1, e.most>>20)
+}
 
 // fill reads until n bytes are buffered or the reader ends. It also ends if the reader would wait and the buffered
 // bytes are enough, which nil never is.
@@ -150,6 +161,10 @@ func (t *text) next(one bool, data []byte) ([]byte, error) {
 				}
 				return t.overlong(data, b)
 			}
+			if format, rows := t.cut.(csvtext.Format); rows && len(b) >= most { // the rest may have lines that look like rows
+				column, at := format.Open(b)
+				return data, &openCellError{column: column, lines: bytes.Count(b[:at], []byte("\n")), most: most}
+			}
 			t.ends = append(t.ends, n)
 		}
 		t.passed(b[:n])
@@ -195,6 +210,9 @@ func (t *text) overlong(data, b []byte) ([]byte, error) {
 		}
 		t.from += n
 		t.skipped += int64(n)
+		if len(b) == 0 {
+			t.open = len(data)
+		}
 		if len(b) == 0 || b[n-1] == '\n' {
 			if t.ended != nil && !errors.Is(t.ended, io.EOF) {
 				return data, t.ended

@@ -2,7 +2,7 @@
 //
 // A cell that begins with a quote ends at the next quote that is not doubled; separators and line ends inside are
 // text. A quote elsewhere in a cell is text. A quote that is never closed is an error of its line only; the
-// following lines are read as usual.
+// following lines are read as usual, unless more than a record may have follows.
 package csvtext
 
 import (
@@ -40,6 +40,24 @@ func Detect(head []byte) Format {
 		}
 	}
 	return f
+}
+
+// Open returns the column of the first cell of a row whose quote is not closed in b, from 0, and the offset of that quote.
+func (f Format) Open(b []byte) (column, at int) {
+	for i := 0; i < len(b); i++ {
+		if b[i] == f.Quote {
+			end, closed := f.closing(b, i+1)
+			if !closed {
+				return column, i
+			}
+			i = end
+		}
+		for i < len(b) && b[i] != f.Comma {
+			i++
+		}
+		column++
+	}
+	return column, len(b)
 }
 
 // Next returns the length of the first row of b with its line end, or 0 if it needs more bytes. final means that no
