@@ -42,7 +42,8 @@ func Detect(head []byte) Format {
 	return f
 }
 
-// Open returns the column of the first cell of a row whose quote is not closed in b, from 0, and the offset of that quote.
+// Open returns the column of the first cell of a row whose quote is not closed in b, from 0, and the offset of that
+// quote.
 func (f Format) Open(b []byte) (column, at int) {
 	for i := 0; i < len(b); i++ {
 		if b[i] == f.Quote {
