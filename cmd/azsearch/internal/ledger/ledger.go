@@ -34,6 +34,9 @@ type Ledger struct {
 // error.
 func Open(path, job string) (*Ledger, error) {
 	l := &Ledger{folder: disk.View(filepath.Dir(path)), name: filepath.Base(path), job: job, Done: map[string]bool{}}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // reading a device may never end
+		return nil, fmt.Errorf("-resume %s: not a regular file; name another file", path)
+	}
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil

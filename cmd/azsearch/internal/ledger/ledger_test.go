@@ -48,3 +48,8 @@ func TestPartOfALineIsAPartThatIsDoneAgain(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, left, 1, "the file of the user")
 }
+
+func TestDeviceIsNoLedger(t *testing.T) {
+	_, err := Open(os.DevNull, "job")
+	assert.ErrorContains(t, err, "not a regular file")
+}

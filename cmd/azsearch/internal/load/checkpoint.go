@@ -83,6 +83,9 @@ func OpenCheckpoint(path string, files []string, query string, to Destination) (
 		}
 		c.state.Files = append(c.state.Files, id)
 	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // reading a device may never end
+		return nil, fmt.Errorf("-resume %s: not a regular file; name another file", path)
+	}
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {

@@ -158,3 +158,8 @@ func TestRecordThatIsTooLongAndGoesOnIsReadAgain(t *testing.T) {
 	require.Error(t, err)
 	assert.Equal(t, []int64{2, 1}, []int64{report.Records, report.Rejected}, "not a record of its end alone")
 }
+
+func TestDeviceIsNoCheckpoint(t *testing.T) {
+	_, err := OpenCheckpoint(os.DevNull, nil, "", Destination{})
+	assert.ErrorContains(t, err, "not a regular file")
+}
