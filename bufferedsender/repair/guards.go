@@ -23,14 +23,11 @@ func (p *pass) allow(ctx context.Context, sections []*section) (c changes, err e
 	if len(sections) == 0 { // other processes have all ranges, so nothing is written or deleted
 		return changes{}, nil
 	}
-	names := make(map[string]int64) // rows of the ranges of this process
 	var total Report
 	for _, s := range sections {
-		names[s.name] = s.state.Report.IndexRows
 		total.plus(&s.state.Report)
 		if s.state.Cleared {
-			p.room.Add(s.state.Overwrites) // counted before the pass was interrupted
-			names[s.name] += min(s.state.Report.Missing, s.state.Report.Repaired)
+			p.room.Add(s.state.Overwrites)                        // counted before the pass was interrupted
 			c.deletes += s.state.Report.Surplus - s.state.Charged // found later, or with a negative AllowDeletes
 			continue
 		}
@@ -54,8 +51,8 @@ func (p *pass) allow(ctx context.Context, sections []*section) (c changes, err e
 	if c.deletes > 0 && !some {
 		return changes{}, fmt.Errorf("%w: none of the %d documents of the index was deleted", ErrNoRows, total.IndexRows)
 	}
-	rows := func(s *spent) int64 { return p.indexRows(s, names) }
-	if err := p.charge(ctx, c, rows, true); err != nil {
+	p.count(sections)
+	if err := p.charge(ctx, c, p.indexRows, true); err != nil {
 		return changes{}, err
 	}
 	p.room.Add(c.overwrites)
@@ -79,12 +76,18 @@ func (p *pass) allow(ctx context.Context, sections []*section) (c changes, err e
 // unknownRows is the row count for charge if the index was not counted.
 func unknownRows(*spent) int64 { return -1 }
 
+// count sets the rows of the ranges of this process: those compared, and the documents added since.
+func (p *pass) count(sections []*section) {
+	p.ranges = make(map[string]int64)
+	for _, s := range sections {
+		r := &s.state.Report
+		p.ranges[s.name] = r.IndexRows + min(r.Missing, r.Repaired)
+	}
+}
+
 // indexRows returns the number of documents of the whole index: counted now for the ranges of this process, the last
 // known counts for those of other processes.
-func (p *pass) indexRows(s *spent, own map[string]int64) (n int64) {
-	if s.Ranges == nil {
-		s.Ranges = make(map[string]int64)
-	}
+func (p *pass) indexRows(s *spent) (n int64) {
 	known := make(map[string]int64)
 	bounds := append(append([]string{""}, p.Splits...), "")
 	for i := range len(bounds) - 1 {
@@ -92,7 +95,7 @@ func (p *pass) indexRows(s *spent, own map[string]int64) (n int64) {
 		if p.DryRun {
 			name += " dry"
 		}
-		rows, is := own[name]
+		rows, is := p.ranges[name]
 		if !is {
 			rows, is = s.Ranges[p.nameOf(bounds[i], bounds[i+1])]
 		}

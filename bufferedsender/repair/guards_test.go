@@ -351,3 +351,39 @@ func TestARangeWithoutRowsIsNotASourceWithoutRows(t *testing.T) {
 		require.ErrorIs(t, err, ErrNoRows)
 	})
 }
+
+// Without a Store the counts of an index belong to the process. The other Repairer is that of a smaller table.
+func TestAnotherRepairerOfTheIndexDoesNotLowerTheBound(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(1000)
+		for i := range 20 {
+			w.set(key(i), &hotel{ID: key(i), Version: 2})
+		}
+		w.behind(key(500), nil)
+		time.Sleep(time.Minute)
+		w.afterTheGuard(func() {
+			small := newWorld(t)
+			small.fill(10)
+			_, err := repairer(half{small, "source"}, at{half{small, "index"}, ""}, small.sender(nil).Raw(), &Options{Logger: quiet}).Run(t.Context())
+			assert.NoError(t, err)
+			w.behind(key(500), &hotel{ID: key(500), Version: 1}) // another writer
+			w.set(key(500), &hotel{ID: key(500), Version: 2})
+		})
+		report, err := repairer(half{w, "source"}, at{half{w, "index"}, ""}, w.sender(nil).Raw(), &Options{Logger: quiet}).Run(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 21, report.Repaired)
+	})
+}
+
+// afterTheGuard calls do before the keys of the next pass are looked up for the second time.
+func (w *world) afterTheGuard(do func()) {
+	looks := 0
+	w.lookups = func(side string, _ []string) {
+		if side == "source" {
+			if looks++; looks == 2 {
+				do()
+				time.Sleep(2 * w.lag)
+			}
+		}
+	}
+}

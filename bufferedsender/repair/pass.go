@@ -35,8 +35,9 @@ type pass struct {
 	odd    atomic.Int64  // rows left out
 	room   atomic.Int64  // overwrites that the guard has allowed and that were not made
 
-	counted              time.Time    // when the guard agreed to the pass
-	deleted, overwritten atomic.Int64 // documents, unless known to be unchanged
+	ranges               map[string]int64 // rows of the ranges of this process
+	counted              time.Time        // when the guard agreed to the pass
+	deleted, overwritten atomic.Int64     // documents, unless known to be unchanged
 
 	agreed  atomic.Bool // Scan and Lookup of the source were seen to agree
 	gone    []string    // keys of the hints that are surplus
@@ -279,7 +280,7 @@ func (s *section) act(ctx context.Context, t *task) error {
 		}
 	}
 	confirmed = s.repairable(newTask(page{}), confirmed)
-	if err := s.spend(ctx, confirmed, func(of *spent) int64 { return s.indexRows(of, nil) }); err != nil {
+	if err := s.spend(ctx, confirmed, s.indexRows); err != nil {
 		return err
 	}
 	t.overwrites = overwritten(confirmed)
