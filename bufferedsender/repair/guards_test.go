@@ -387,3 +387,32 @@ func (w *world) afterTheGuard(do func()) {
 		}
 	}
 }
+
+func TestLateDeletesAreBoundedByTheWholeIndex(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(1000)
+		for i := range 30 {
+			w.set(key(900+i), nil)
+		}
+		w.behind(key(500), &hotel{ID: key(500)})
+		time.Sleep(time.Minute)
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		opts := &Options{Store: store, Splits: []string{key(99)}}
+		_, err = w.repair(opts)
+		require.NoError(t, err)
+		unlock, ok, err := store.Lock(t.Context(), fmt.Sprintf(`repair (%q, ""]`, key(99))) // another process
+		require.NoError(t, err)
+		require.True(t, ok)
+		defer unlock()
+		for i := range 3 {
+			w.set(key(i), nil)
+		}
+		w.behind(key(10), &hotel{ID: key(10)})
+		time.Sleep(time.Minute)
+		late := &stops{Sender: w.sender(nil).Raw(), beforeHold: sync.OnceFunc(func() { w.set(key(10), nil) })}
+		report, err := w.run(late, opts)
+		require.NoError(t, err)
+		assert.EqualValues(t, 4, report.Deleted)
+	})
+}

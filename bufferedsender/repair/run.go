@@ -303,8 +303,8 @@ func (p *pass) deletes(ctx context.Context, sections []*section, total *Report) 
 	for _, s := range sections {
 		late += s.state.Report.Surplus - s.state.Charged
 	}
-	// The index has all writes of this pass by now, also documents that were not scanned.
-	if err := p.charge(ctx, changes{deletes: late}, func(*spent) int64 { return total.IndexRows + total.Missing }, false); err != nil {
+	p.count(sections) // the index has all writes of this pass by now, also documents that were not scanned
+	if err := p.charge(ctx, changes{deletes: late}, p.indexRows, false); err != nil {
 		return err
 	}
 	return p.remove(ctx, keys, total)
