@@ -153,12 +153,18 @@ func overwritten(all []difference) (n int64) {
 // spend asks the guard for overwrites beyond those that it has counted. rows is as in charge.
 func (p *pass) spend(ctx context.Context, all []difference, rows func(*spent) int64) error {
 	n := overwritten(all)
-	more := -p.room.Add(-n)
-	if n == 0 || more <= 0 {
+	for n > 0 { // ranges that write at the same time share the room
+		room := p.room.Load()
+		used := min(n, room)
+		if p.room.CompareAndSwap(room, room-used) {
+			n -= used
+			break
+		}
+	}
+	if n == 0 {
 		return nil
 	}
-	p.room.Add(more)
-	return p.charge(ctx, changes{overwrites: more}, rows, false)
+	return p.charge(ctx, changes{overwrites: n}, rows, false)
 }
 
 // refund takes back what was counted and then not done.
