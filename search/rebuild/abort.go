@@ -260,7 +260,7 @@ func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts 
 		return fmt.Errorf("rebuild: the index %q is kept until %v, for another %v: call DropOld again then, or set DropOptions.Now", x.Old, x.KeepUntil, x.KeepUntil.Sub(now).Round(time.Second))
 	}
 	if x.Alias != "" {
-		alias, err := client.GetAlias(ctx, x.Alias, nil)
+		alias, err := getAlias(ctx, client, x.Alias)
 		if err != nil && !errors.Is(err, search.ErrAliasNotFound) {
 			return noAlias(x.Alias, err)
 		}

@@ -24,7 +24,7 @@ func (r *runner) start(ctx context.Context) (Record, error) {
 		if !r.opts.Alone || r.opts.Alias == "" {
 			return found, errors.New("rebuild: no writer has made a Tap on this store, so the index of the writers is unknown: start the writers first, see NewTap")
 		}
-		alias, err := r.client.GetAlias(ctx, r.opts.Alias, nil)
+		alias, err := getAlias(ctx, r.client, r.opts.Alias)
 		if err != nil {
 			return found, noAlias(r.opts.Alias, err)
 		}
@@ -71,6 +71,13 @@ func getIndex(ctx context.Context, client *search.IndexClient, name string) (mod
 	limited, cancel := context.WithTimeout(ctx, tryLimit)
 	defer cancel()
 	return client.GetIndex(limited, name, nil)
+}
+
+// getAlias is getIndex for an alias.
+func getAlias(ctx context.Context, client *search.IndexClient, name string) (models.Alias, error) {
+	limited, cancel := context.WithTimeout(ctx, tryLimit)
+	defer cancel()
+	return client.GetAlias(limited, name, nil)
 }
 
 // sameDefinition checks that the new index has the wanted definition, and returns its ETag.
@@ -156,8 +163,10 @@ func (r *runner) namesNoAlias(ctx context.Context, old string) {
 	if r.opts.Alias != "" {
 		return
 	}
-	for alias, err := range r.client.ListAliases(ctx, nil) {
-		if err != nil { // a service without aliases
+	limited, cancel := context.WithTimeout(ctx, tryLimit)
+	defer cancel()
+	for alias, err := range r.client.ListAliases(limited, nil) {
+		if err != nil { // a service without aliases, or without an answer
 			return
 		}
 		if slices.Contains(alias.Indexes, old) {
@@ -193,9 +202,11 @@ func (r *runner) checkSender() error {
 }
 
 // create creates the new index. An existing one may be left from an earlier attempt, because there was none when the
-// step began.
+// step began. A request whose answer never comes is given up: the next Run finds what it has created.
 func (r *runner) create(ctx context.Context) error {
-	there, err := r.client.CreateIndex(ctx, r.next, nil)
+	limited, cancel := context.WithTimeout(ctx, stuckLimit) // analyzers may take the service some time
+	defer cancel()
+	there, err := r.client.CreateIndex(limited, r.next, nil)
 	made := there.ETag
 	if err != nil {
 		var status retry.StatusError

@@ -28,7 +28,7 @@ const (
 	outage       = 30 * time.Second       // how long errors of the store, or of a Fill that has worked before, are retried
 	tryLimit     = 10 * time.Second       // for one such call, or one of the service; calls that change the record have less
 	aliasLimit   = 5 * time.Second        // for a call of the service that writers may wait for
-	stuckLimit   = time.Minute            // without a document taken by the new index, while writers wait
+	stuckLimit   = time.Minute            // without a document taken while writers wait; and for CreateIndex
 	countings    = 30                     // of documents, one a second, until the new index has enough
 	mostBreaks   = 10                     // failures of Fill.All after its first document
 	replayEvery  = 100 * time.Millisecond // while readers may be at the new index

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -230,5 +232,51 @@ func TestANewIndexThatIsMadeAnewMeanwhileIsFilledAnew(t *testing.T) {
 				w.checkTruth(newIndex)
 			})
 		}
+	}
+}
+
+// A proxy accepts the request and never answers.
+func TestARequestThatIsNeverAnsweredEndsTheCall(t *testing.T) {
+	silence := func(w *world, method, path string) (end func()) {
+		var off atomic.Bool
+		w.srv.Intercept(func(req *http.Request, do func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			if !off.Load() && req.Method == method && strings.HasSuffix(req.URL.Path, path) {
+				if method == http.MethodPost { // the service has done it
+					if _, err := do(req); err != nil {
+						return nil, err
+					}
+				}
+				<-req.Context().Done()
+				return nil, req.Context().Err()
+			}
+			return w.intercept(req, do)
+		})
+		return func() { off.Store(true) }
+	}
+	ends := func(t *testing.T, call func(ctx context.Context) error) {
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		require.ErrorIs(t, call(ctx), context.DeadlineExceeded)
+		assert.Less(t, time.Since(began), 2*time.Minute)
+	}
+	for name, request := range map[string][2]string{
+		"CreateIndex": {http.MethodPost, "/indexes"}, "GetAlias": {http.MethodGet, "/aliases('" + aliasName + "')"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 20)
+				end := silence(w, request[0], request[1])
+				ends(t, w.runner(Options{}).run)
+				end()
+				time.Sleep(time.Minute)
+				require.NoError(t, w.runner(Options{Settle: -1}).run(t.Context()))
+				end = silence(w, http.MethodGet, "/aliases('"+aliasName+"')")
+				drop := func(ctx context.Context) error { return DropOld(ctx, w.store, w.client, &DropOptions{Now: true}) }
+				ends(t, drop)
+				end()
+				require.NoError(t, drop(t.Context()))
+			})
+		})
 	}
 }
