@@ -36,7 +36,7 @@ type JSONL struct {
 	file    *os.File
 	options JSONLOptions
 	info    os.FileInfo
-	places  []place // of every thousandth line
+	places  []place // of every thousandth line, and at least one in placeBytes
 }
 
 // place is the offset of a line and its key.
@@ -44,6 +44,9 @@ type place struct {
 	key    string
 	offset int64
 }
+
+// placeBytes bounds what is read to find a key, if documents are large. Lookups have a minute.
+const placeBytes = 1 << 20
 
 // maxLine bounds a line in bytes; the service limits a document to 16 MB.
 const maxLine = 32 << 20
@@ -96,7 +99,7 @@ func (j *JSONL) index(path string) error {
 			return fmt.Errorf("line %d of %s: the key %q comes behind %q: sort the lines by the bytes of their keys", n, path, l.row.Key, last)
 		}
 		last = l.row.Key
-		if n%chunkRows == 1 {
+		if n%chunkRows == 1 || l.offset-j.places[len(j.places)-1].offset >= placeBytes {
 			j.places = append(j.places, place{last, l.offset})
 		}
 	}

@@ -219,6 +219,23 @@ func TestAFileRenamedIntoPlaceIsNoticed(t *testing.T) {
 	require.ErrorContains(t, err, says)
 }
 
+// Otherwise a lookup of keys that are far apart reads most of a large file, within its minute.
+func TestLargeDocumentsHavePlacesByBytes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "large.jsonl")
+	var b strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&b, "{\"id\":\"%04d\",\"vector\":%q}\n", i, strings.Repeat("0", 100_000))
+	}
+	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
+	j, err := OpenJSONL(path, &JSONLOptions{Key: "id"})
+	require.NoError(t, err)
+	defer j.Close()
+	assert.Len(t, j.places, 4)
+	rows, err := j.Lookup(t.Context(), []string{"0000", "0010", "0011", "0039", "x"})
+	require.NoError(t, err)
+	assert.Len(t, rows, 4)
+}
+
 func TestWhatIsWrongInAFileIsSaidWithItsLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "things.jsonl")
 	for text, says := range map[string]string{
