@@ -88,15 +88,15 @@ func (j *JSONL) HasVersions() bool { return j != nil && j.options.Version != "" 
 func (j *JSONL) index(path string) error {
 	n, last := 0, ""
 	for l, err := range j.lines(0) {
-		n++
+		n++ // without blank lines
 		if err != nil {
-			return fmt.Errorf("line %d of %s: %w", n, path, err)
+			return fmt.Errorf("line %d of %s: %w", l.number, path, err)
 		}
 		switch {
 		case n > 1 && l.row.Key == last:
-			return fmt.Errorf("line %d of %s has the key %q again", n, path, l.row.Key)
+			return fmt.Errorf("line %d of %s has the key %q again", l.number, path, l.row.Key)
 		case n > 1 && l.row.Key < last:
-			return fmt.Errorf("line %d of %s: the key %q comes behind %q: sort the lines by the bytes of their keys", n, path, l.row.Key, last)
+			return fmt.Errorf("line %d of %s: the key %q comes behind %q: sort the lines by the bytes of their keys", l.number, path, l.row.Key, last)
 		}
 		last = l.row.Key
 		if n%chunkRows == 1 || l.offset-j.places[len(j.places)-1].offset >= placeBytes {
@@ -114,6 +114,7 @@ type line struct {
 	row      models.Row
 	document json.RawMessage
 	offset   int64
+	number   int // from 1 on, from the offset where reading began
 }
 
 // lines reads the file from an offset, which must be the start of a line.
@@ -128,18 +129,20 @@ func (j *JSONL) lines(from int64) iter.Seq2[line, error] {
 			at, next = next, next+int64(advance) // the end of a line may be "\r\n"
 			return advance, text, err
 		})
+		number := 0
 		for scanner.Scan() {
+			number++
 			text := scanner.Bytes()
 			if text = bytes.TrimSpace(text); len(text) == 0 {
 				continue
 			}
 			row, err := j.row(text)
-			if !yield(line{row, text, at}, err) || err != nil {
+			if !yield(line{row, text, at, number}, err) || err != nil {
 				return
 			}
 		}
 		if err := scanner.Err(); err != nil {
-			yield(line{}, err)
+			yield(line{number: number + 1}, err)
 		}
 	}
 }

@@ -240,7 +240,8 @@ func TestWhatIsWrongInAFileIsSaidWithItsLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "things.jsonl")
 	for text, says := range map[string]string{
 		`{"id":"b"}` + "\n" + `{"id":"a"}`:     `line 2 of ` + path + `: the key "a" comes behind "b": sort the lines`,
-		`{"id":"b"}` + "\n\n" + `{"id":"b"}`:   `line 2 of ` + path + ` has the key "b" again`,
+		`{"id":"b"}` + "\n\n" + `{"id":"b"}`:   `line 3 of ` + path + ` has the key "b" again`,
+		"\n{bad":                               "line 2 of",
 		`{"id":1}`:                             "must be a string that is not empty",
 		`{"x":"b"}`:                            "must be a string that is not empty",
 		`{"id":"b","version":1.5}`:             "neither a whole number nor a time",
