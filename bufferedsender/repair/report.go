@@ -64,7 +64,8 @@ type Report struct {
 	Rejected  int64 `json:"rejected"`
 	Failed    int64 `json:"failed"`
 	Unsettled int64 `json:"unsettled"`
-	// Hinted are keys of Options.Hints. They are not counted as Missing, Surplus, Different or Ahead.
+	// Hinted are keys of Options.Hints, which are not counted as Missing, Surplus, Different or Ahead, or those given to
+	// RunKeys, which are.
 	Hinted int64 `json:"hinted"`
 
 	// Tree is the result of RunTree; nil for a pass.
