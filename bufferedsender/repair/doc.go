@@ -26,8 +26,8 @@
 //     [Options].Pause and repairs until both sides agree; the wrong state lasts about one pause.
 //   - If the source has no rows, or cannot be read to its end, nothing is deleted. In 24 hours at most 5 % of the
 //     documents, and at most 10 000, are deleted, and as many overwritten, unless [Options].AllowDeletes gives the
-//     exact number of deletes or [Options].MaxShare is larger. A pass that finds more writes nothing and returns a
-//     [DeletesError]. GUARDS.md has the whole rule.
+//     exact number of deletes or [Options].MaxShare is larger. A pass that finds more writes nothing, except keys of
+//     [Options].Hints, and returns a [DeletesError]. GUARDS.md has the whole rule.
 //   - A document with a higher version in the index than in the source is reported and left alone, unless
 //     [Options].TrustSource is set.
 //   - A second pass over a quiet system repairs nothing. A document that the service rejected is tried again when its

@@ -10,7 +10,7 @@ import (
 var ErrNoRows = errors.New("source has no rows")
 
 // ErrMore means that the tree and the source differ in more keys than RunTree checks. The number of surplus documents
-// is then unknown, so nothing was written. Run compares everything.
+// is then unknown, so none was deleted, and nothing was written before that was known. Run compares everything.
 var ErrMore = errors.New("tree and source differ in more keys than RunTree checks: use Run, which compares everything")
 
 // ErrNothingSettles means that many documents were written and none matches the source afterwards. The pass ended,
@@ -40,7 +40,8 @@ func (e *OrderError) Error() string {
 }
 
 // DeletesError is the refusal of the guard: more documents would be deleted or overwritten than the bound on 24 hours
-// allows, see GUARDS.md. A pass has then written nothing; a DeleteWhere has deleted at most Most documents.
+// allows, see GUARDS.md. A pass has then written keys of Options.Hints at most or, if rows changed while it wrote, what
+// the guard had allowed before; its Report has the numbers. A DeleteWhere has deleted at most Most documents.
 type DeletesError struct {
 	// Surplus is the number of documents that would be deleted, Different of those that would be overwritten. Deleted and
 	// Overwritten are those of the last 24 hours, without the deletes that AllowDeletes asked for.

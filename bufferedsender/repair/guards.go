@@ -134,7 +134,7 @@ func (p *pass) charge(ctx context.Context, c changes, rows func(*spent) int64, a
 	})
 	if e := (*DeletesError)(nil); errors.As(tooMany, &e) && !p.DryRun {
 		e.Surplus += asked
-		p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: too many deletes or overwrites; nothing written", slog.Int64("deletes", e.Surplus), slog.Int64("overwrites", e.Different),
+		p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: too many deletes or overwrites; pass refused", slog.Int64("deletes", e.Surplus), slog.Int64("overwrites", e.Different),
 			slog.Int64("deleted_in_24h", e.Deleted), slog.Int64("overwritten_in_24h", e.Overwritten), slog.Int64("limit", e.Most), slog.Int64("index_rows", e.IndexRows))
 	}
 	return errors.Join(err, tooMany)

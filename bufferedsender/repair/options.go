@@ -39,7 +39,7 @@ type Options struct {
 	// MaxShare is the share of the index's documents that may be overwritten, and the share that may be deleted, in 24
 	// hours: by the passes of all processes with this Store and Name, and by those of this process without a Store, with
 	// its DeleteWhere calls. Two Names, or two Stores, each have a bound of their own, as a Name may stand for a part of
-	// the index. A pass that would exceed it writes nothing. It must be more than 0 and at most 1; 1 removes the bound.
+	// the index. A pass that would exceed it writes only keys of Hints. It must be more than 0 and at most 1; 1 removes it.
 	// Defaults to 0.05, at least one document and at most 10 000; see GUARDS.md.
 	MaxShare float64
 	// AllowDeletes lifts the bound on deletes for one pass. It must be the exact number of surplus documents that a dry run
