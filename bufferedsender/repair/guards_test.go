@@ -337,7 +337,7 @@ func TestARangeWithoutRowsIsNotASourceWithoutRows(t *testing.T) {
 		unlock, ok, err := store.Lock(t.Context(), `repair ("", "m"]`) // another process
 		require.NoError(t, err)
 		require.True(t, ok)
-		defer unlock()
+		defer func() { assert.NoError(t, unlock()) }()
 		opts := &Options{Store: store, Splits: []string{"m"}, MaxShare: 1}
 		report, err := w.repair(opts)
 		require.NoError(t, err)
@@ -404,7 +404,7 @@ func TestLateDeletesAreBoundedByTheWholeIndex(t *testing.T) {
 		unlock, ok, err := store.Lock(t.Context(), fmt.Sprintf(`repair (%q, ""]`, key(99))) // another process
 		require.NoError(t, err)
 		require.True(t, ok)
-		defer unlock()
+		defer func() { assert.NoError(t, unlock()) }()
 		for i := range 3 {
 			w.set(key(i), nil)
 		}
