@@ -50,6 +50,8 @@ const (
 	acceleration                            = 0.25
 	// startGrowth is the least growth of the first rate, per second; every decision halves it.
 	startGrowth = 2.0
+	// againGrowth is the same for a rate that had become unneeded: others may have used what it left.
+	againGrowth = 0.2
 	// During one request the rate grows at most by blindGrowth, because its answer must arrive first.
 	blindGrowth = 0.35
 	// Above unneeded times the rate that the upper bounds allow there is no rate limit any more.
@@ -124,7 +126,7 @@ func (r *rate) passed(o *Observation, c *clock, elapsed, interval, latency, most
 	}
 	r.value += step + r.value*min(growth*elapsed, 1)
 	if r.value > unneeded*most {
-		*r = rate{unit: r.unit, recent: r.recent, noise: r.noise} // it is not a limit any more
+		*r = rate{unit: r.unit, recent: r.recent, noise: r.noise, start: againGrowth} // it is not a limit any more
 	}
 }
 
@@ -192,7 +194,10 @@ func (r *rate) tick(o *Observation, c *clock, elapsed float64) {
 func (r *rate) first(c *clock) {
 	from := r.recent[0]
 	took := max(c.busy-from.busy, 1)
-	r.known, r.start = true, startGrowth
+	r.known = true
+	if r.start == 0 {
+		r.start = startGrowth
+	}
 	r.value = max(decrease*(c.done[r.unit]-from.done[r.unit]), (c.sent[r.unit]-from.sent[r.unit])/2) / took
 	if c.done[requests] == from.done[requests] && r.unit == requests {
 		r.value = max(r.value, leastTrial)

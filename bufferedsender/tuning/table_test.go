@@ -174,11 +174,16 @@ func (r tableRow) line() tableLine {
 // percent is a share as the table shows it.
 func percent(share float64) int { return int(math.Round(100 * share)) }
 
-// missed names the targets that a row does not reach.
+// missed names the targets that a row does not reach, with a star if no sender can: to find within 10 s that the
+// capacity has grown it has to ask every 10 s, and then waits four of 14 s.
 func (l tableLine) missed() string {
 	var all []string
+	soon := "10 s"
+	if l.senders == 1 && l.change > 1 && l.retryAfter > 2*time.Second {
+		soon += "*"
+	}
 	for name, is := range map[string]bool{
-		"10 s":    percent(l.soon.goodput) < 90,
+		soon:      percent(l.soon.goodput) < 90,
 		"refused": l.steady.throttled >= 0.0305,
 		"shares":  l.senders > 1 && (l.steady.least < 0.595 || l.steady.most >= 1.405),
 		"fixed":   percent(l.steady.goodput) < percent(l.fixed)-5,

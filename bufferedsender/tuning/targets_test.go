@@ -166,6 +166,17 @@ func TestALatecomerGetsItsShare(t *testing.T) {
 	}
 }
 
+// A sender that had no limit for a moment starts gently: others may have used what it left.
+func TestWhoHadNoLimitTakesNothingFromOthers(t *testing.T) {
+	for _, reply := range []string{"429", "429, 1 s"} {
+		r := tableRow{unit: "requests", reply: reply, change: 10, senders: 4}
+		r.retryAfter = map[string]time.Duration{"429, 1 s": time.Second}[reply]
+		got := r.mean().steady
+		assert.Greater(t, got.least, 0.5, "least share, %s", reply)
+		assert.Less(t, got.throttled, 0.007, "refused, %s", reply)
+	}
+}
+
 func TestTooMuchWorkIsNeededToMeetALimit(t *testing.T) {
 	for _, supply := range []float64{500, 1000, 1900} {
 		w := newWorld(1, tuning.Adaptive(nil), usualBounds, 1, ofDocuments(2000, fixedLatency(50*time.Millisecond, 0.1)))
