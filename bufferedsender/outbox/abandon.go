@@ -53,8 +53,7 @@ func (l *loop) end() {
 		l.beside.Wait()
 		return struct{}{}
 	}); abandoned != nil {
-		l.r.log(slog.LevelWarn, "outbox: database calls abandoned at the end", nil)
-		return
+		l.r.log(slog.LevelWarn, "outbox: calls abandoned at the end", nil, "of", "the database, Loader, Export or sender")
 	}
 	if l.takeInbox(); l.jobs[kindTick].busy { // it was abandoned, and closes the connection when it returns
 		return

@@ -145,7 +145,7 @@ func TestARowThatIsCommittedAfterALaterOneIsADeadLetterOrLoaded(t *testing.T) {
 			require.Len(t, letters, 1)
 			require.Equal(t, "superseded", letters[0].Reason)
 			require.Equal(t, letters[0].Seq+1, letters[0].Newer)
-			require.ErrorIs(t, r.table.Retry(ctx, r.db, letters[0].Seq), ErrNewer)
+			require.ErrorIs(t, r.table.Retry(ctx, r.db.DB, letters[0].Seq), ErrNewer)
 		})
 	}
 }

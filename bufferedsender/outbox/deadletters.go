@@ -22,7 +22,7 @@ type DeadLetter struct {
 	// the details.
 	Reason  string
 	Message string
-	// Died is the time of the failure, by the clock of the database.
+	// Died is the time of the failure by the clock of the database, or for RelayOptions.Dead by that of the process.
 	Died time.Time
 	// Newer is the number of a later row of the key that was applied since, 0 if there is none.
 	Newer int64
@@ -56,13 +56,16 @@ var ErrNoLetter = errors.New("dead letter does not exist")
 // Retry turns a dead letter into a row with a new number. A dead letter with a body is kept, with ErrNewer, if its key
 // has later rows, applied or waiting. Uncommitted rows are not visible to this check: call Retry in a transaction that
 // has locked the entity, or write the entity again instead. A dead letter that holds only a key can always be retried.
-// tx is a transaction; for a *sql.DB, Retry makes one.
+// Of several dead letters of a key, retry the newest first. tx is a transaction; for a *sql.DB, Retry makes one.
 func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
 	if err := t.usable(tx); err != nil {
 		return err
 	}
 	if db, ok := tx.(*sql.DB); ok {
 		return sqlkit.InTransaction(ctx, db, t.data.begin(), func(c *sql.Conn) error { return t.Retry(ctx, c, seq) })
+	}
+	if err := t.inside(ctx, tx); err != nil {
+		return err
 	}
 	l, err := t.deadLetter(ctx, tx, seq)
 	if err != nil {

@@ -170,6 +170,49 @@ func TestADocumentThatIsRefusedBecomesADeadLetterAloneAndItsNeighboursAreApplied
 	})
 }
 
+func TestADeadLetterSaysHowOftenItsRowWasTried(t *testing.T) {
+	inBubble(t, func(t *testing.T, db database) {
+		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
+		var mu sync.Mutex
+		var told []DeadLetter
+		tryRelay(t, db, table, to, RelayOptions{Dead: func(l DeadLetter) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, l)
+		}})
+		to.set(func() { to.answer = func(models.RawAction) models.Outcome { return failing(models.ReasonBusy) } })
+		uploads(t, db, table, gadget{ID: "a"})
+		passes(5 * time.Second)
+		to.refuse("a")
+		passes(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		require.Len(t, told, 1)
+		require.Greater(t, told[0].Attempts, 2)
+		require.Equal(t, lettersOf(t, db, table)[0].Attempts, told[0].Attempts)
+	})
+}
+
+func TestAPanicOfTheKeyFunctionIsADeadLetter(t *testing.T) {
+	inBubble(t, func(t *testing.T, db database) {
+		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
+		uploads(t, db, table, gadget{ID: "short"}, gadget{ID: "long-enough"})
+		sliced := &Table{Dialect: SQLite, Queue: "q", Key: func(raw string) string { return raw[:8] }, RawKey: func(any) (string, error) { return "", nil }}
+		to.set(func() {
+			to.answer = func(a models.RawAction) models.Outcome {
+				if a.Key == "" {
+					return failing(models.ReasonDocument) // as a sender refuses it
+				}
+				return models.Outcome{}
+			}
+		})
+		tryRelay(t, db, sliced, to, RelayOptions{})
+		passes(time.Minute)
+		require.Empty(t, rowsOf(t, db, "q"))
+		require.Equal(t, "short", lettersOf(t, db, table)[0].Key)
+	})
+}
+
 func TestAKeyThatFailsWaitsEverLongerWhileOthersGoOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, db database) {
 		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
@@ -325,16 +368,16 @@ func TestALetterThatIsRetriedIsARowAgain(t *testing.T) {
 		table := &Table{Dialect: db.dialect, Queue: "q", Class: 4}
 		bury(t, db, table, gadget{ID: "a", N: 1}, gadget{ID: "b"})
 		letters := lettersOf(t, db, table)
-		require.ErrorIs(t, table.Retry(ctx, db, 999_999), ErrNoLetter)
-		require.ErrorIs(t, (&Table{Dialect: db.dialect, Queue: "other"}).Retry(ctx, db, letters[0].Seq), ErrNoLetter)
+		require.ErrorIs(t, table.Retry(ctx, db.DB, 999_999), ErrNoLetter)
+		require.ErrorIs(t, (&Table{Dialect: db.dialect, Queue: "other"}).Retry(ctx, db.DB, letters[0].Seq), ErrNoLetter)
 		tx, err := db.BeginTx(ctx, nil)
 		require.NoError(t, err)
 		require.NoError(t, table.Retry(ctx, tx, letters[0].Seq))
 		require.NoError(t, tx.Rollback())
 		require.Len(t, lettersOf(t, db, table), 2)
 		require.Empty(t, rowsOf(t, db, "q"))
-		require.NoError(t, table.Retry(ctx, db, letters[0].Seq))
-		require.ErrorIs(t, table.Retry(ctx, db, letters[0].Seq), ErrNoLetter, "the dead letter was already retried")
+		require.NoError(t, table.Retry(ctx, db.DB, letters[0].Seq))
+		require.ErrorIs(t, table.Retry(ctx, db.DB, letters[0].Seq), ErrNoLetter, "the dead letter was already retried")
 		require.Len(t, lettersOf(t, db, table), 1)
 		rows := rowsOf(t, db, "q")
 		require.Len(t, rows, 1)
@@ -368,7 +411,7 @@ func TestALetterIsLeftWhenItsKeyHasLaterRows(t *testing.T) {
 				bury(t, db, table, gadget{ID: "a", N: 1})
 				letter := lettersOf(t, db, table)[0]
 				later.happens(table)
-				err := table.Retry(ctx, db, letter.Seq)
+				err := table.Retry(ctx, db.DB, letter.Seq)
 				if !later.newer {
 					require.NoError(t, err)
 					return
@@ -388,7 +431,7 @@ func TestALetterIsLeftWhenItsKeyHasLaterRows(t *testing.T) {
 			uploads(t, db, table, gadget{ID: "a"})
 			letter := lettersOf(t, db, table)[0]
 			require.Empty(t, letter.Op)
-			require.NoError(t, table.Retry(ctx, db, letter.Seq))
+			require.NoError(t, table.Retry(ctx, db.DB, letter.Seq))
 			require.Len(t, rowsOf(t, db, "keys"), 2)
 		})
 	})

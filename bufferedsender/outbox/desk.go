@@ -243,6 +243,7 @@ func (d *desk) fetched(f *flight, bodies map[int64][]byte) {
 		delete(d.entries, e.key)
 		return
 	}
+	e.sort() // a late row was added behind those in flight
 	d.enqueue(e)
 }
 

@@ -51,7 +51,9 @@ func (d *desk) end(f *flight, v relay.Verdict, why models.Outcome, now time.Time
 		d.finish(e, len(group), len(group))
 		d.overtake(e, f.seq)
 	case v == relay.Failed:
-		for _, r := range group {
+		for i := range group {
+			group[i].tries++ // as the table will count it
+			r := group[i]
 			r.body = nil // only its number is needed
 			d.settling.tried = append(d.settling.tried, r)
 		}

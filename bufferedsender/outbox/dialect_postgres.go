@@ -32,8 +32,8 @@ var postgresDialect = dialect{
 	tidy:    emptyRing, tidyEvery: 10 * time.Second,
 	ring: newRing, exactly: arraysOfPlaces,
 	others: []string{"_seq", "_pkey", "_later", "_dead_key", "_dead_pkey", "_lease_pkey", "_tombstone_pkey", "_queue_pkey", "_nonce"},
-	faults: `SELECT 'the sequence {t}_seq has a cache of ' || cache_size || ': numbers that wait in a cache are given out late, so rows would be skipped; ALTER SEQUENCE {t}_seq CACHE 1'
-		FROM pg_sequences WHERE format('%I.%I', schemaname, sequencename)::regclass = '{t}_seq'::regclass AND cache_size <> 1
+	faults: `SELECT 'the sequence {t}_seq has a cache of ' || seqcache || ': numbers that wait in a cache are given out late, so rows would be skipped; ALTER SEQUENCE {t}_seq CACHE 1'
+		FROM pg_sequence WHERE seqrelid = '{t}_seq'::regclass AND seqcache <> 1
 		UNION ALL SELECT 'the column seq of {t} takes no numbers from {t}_seq; ALTER TABLE {t} ALTER seq SET DEFAULT nextval(''{t}_seq'')' FROM pg_class c WHERE c.oid = '{t}'::regclass AND NOT EXISTS (
 			SELECT 1 FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum WHERE d.adrelid = c.oid AND a.attname = 'seq')
 		UNION ALL SELECT 'the role may send rows, and must not read and fill {t}_nonce, by which a relay recognizes the server; run GRANT SELECT, INSERT ON {t}_nonce TO ' || quote_ident(current_user)

@@ -170,8 +170,12 @@ func TestRetryThatDoesNotKnowWhatItHasDeletedWritesNothing(t *testing.T) {
 	bury(t, db, table, gadget{ID: "a"})
 	seq := lettersOf(t, db, table)[0].Seq
 	for _, counts := range []bool{false, true} {
-		require.ErrorIs(t, table.Retry(t.Context(), &doubtful{Queryer: db.DB, counts: counts}, seq), errBrokenOff)
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		require.ErrorIs(t, table.Retry(t.Context(), &doubtful{Queryer: tx, counts: counts}, seq), errBrokenOff)
+		require.NoError(t, tx.Rollback())
 	}
+	require.ErrorContains(t, table.Retry(t.Context(), db, seq), "want the *sql.Tx", "a type that embeds the pool")
 	require.Empty(t, rowsOf(t, db, "q"))
 }
 

@@ -34,7 +34,7 @@ func (l *loop) plan(now time.Time) {
 			return
 		}
 		if f.lease = l.holds.parts[f.entry.part].lease; f.step == kindOffer {
-			l.made(f, l.desk.make(f, l.r.table.key(f.entry.key)))
+			l.made(f, l.desk.make(f, l.r.table.keyOrNone(f.entry.key)))
 		} else {
 			l.flights.next[f.step] = append(l.flights.next[f.step], f)
 		}

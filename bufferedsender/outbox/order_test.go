@@ -93,6 +93,24 @@ func TestOneGroupOfAKeyIsUnderWayAtATime(t *testing.T) {
 	require.Zero(t, d.bytes)
 }
 
+// The transaction of row 5 wrote it before it locked the entity.
+func TestALateRowIsSortedInWhileBodiesAreRead(t *testing.T) {
+	d := newDesk(false)
+	now := time.Now()
+	upload := func(seq int64) row {
+		return row{seq: seq, key: "k", op: models.ActionTypeUpload, body: []byte(`{"id":"k"}`)}
+	}
+	d.take([]row{upload(7)}, &parts, [classes]int64{})
+	d.end(d.next(everywhere), relay.Failed, models.Outcome{}, now)
+	d.wake(now.Add(time.Minute))
+	again := d.next(everywhere)
+	require.Equal(t, kindFetch, again.step)
+	d.take([]row{upload(5)}, &parts, [classes]int64{})
+	d.fetched(again, map[int64][]byte{7: []byte(`{"id":"k"}`)})
+	again = d.next(everywhere)
+	require.Equal(t, []int64{5, 7}, []int64{again.rows[0].seq, again.rows[1].seq})
+}
+
 // A read that began before a delete may return the deleted row, which must not be sent again after a newer one.
 func TestARowThatWasDeletedWhileARowWasReadIsNotTakenAgain(t *testing.T) {
 	d := newDesk(false)

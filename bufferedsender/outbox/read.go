@@ -200,9 +200,9 @@ var errNoIdentity = errors.New("server has no identity: the nonce was written bu
 
 // floor tracks which numbers may still appear: see DESIGN.md. The goroutine that reads owns it.
 type floor struct {
-	last    int64            // transactions that may hold numbers up to last: all of their numbers are above this one
-	open    map[string]int64 // last number of the sequence, read before the list of writers
-	server  string           // transactions that may hold numbers up to last: all of their numbers are above this one
+	last    int64            // last number of the sequence, read before the list of writers
+	open    map[string]int64 // transactions that may hold numbers up to last: all of their numbers are above this one
+	server  string           // identity of the server that gave last, "" before the first look
 	another string           // evidence that another server answers, or that this one has lost commits; "" for none
 }
 

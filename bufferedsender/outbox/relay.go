@@ -223,7 +223,7 @@ type Stats struct {
 	// Dead is the number of rows that became dead letters, Failed the number of failed attempts after which an action
 	// waits.
 	Dead, Failed int64
-	// Stale is the number of rows that could not be deleted because the lease had ended; they are sent again.
+	// Stale is the number of rows that were gone at their deletion, or whose lease had ended; the latter are sent again.
 	Stale int64
 	// LeasesLost is the number of expired leases.
 	LeasesLost int64
@@ -268,15 +268,17 @@ func (r *Relay) Run(ctx context.Context) error {
 // await waits until the database answers and its tables are correct.
 func (r *Relay) await(ctx context.Context) error {
 	wait := 100 * time.Millisecond
+	var calls sqlkit.Calls
 	for {
-		err, abandoned := bounded(ctx, func() error {
-			err := Check(ctx, r.db, r.table.Dialect, &SchemaOptions{Prefix: r.table.prefix()})
+		try, cancel := context.WithTimeout(ctx, statement) // a connection to a server that is gone ends no call by itself
+		_, err := sqlkit.Call(try, &calls, abandonAfter, func() (struct{}, error) {
+			err := Check(try, r.db, r.table.Dialect, &SchemaOptions{Prefix: r.table.prefix()})
 			if err == nil {
-				r.advise(ctx)
+				r.advise(try)
 			}
-			return err
+			return struct{}{}, err
 		})
-		if err == nil && abandoned == nil {
+		if cancel(); err == nil {
 			return nil
 		}
 		if errors.Is(err, ErrSchema) || errors.Is(err, ErrDialect) {

@@ -18,6 +18,7 @@ func TestTheRightsThatAreDocumentedAreEnough(t *testing.T) {
 	_, relay := db.as(t, `GRANT SELECT, INSERT, UPDATE, DELETE ON azsearch_outbox_lease, azsearch_outbox_dead, azsearch_outbox_tombstone`,
 		`GRANT SELECT, UPDATE, DELETE ON azsearch_outbox`, `GRANT SELECT, INSERT ON azsearch_outbox_nonce`,
 		`GRANT SELECT ON azsearch_outbox_queue, azsearch_outbox_version`, `GRANT SELECT ON SEQUENCE azsearch_outbox_seq`)
+	db.exec(t, `CREATE SCHEMA closed`, `CREATE SEQUENCE closed.cached CACHE 50`)
 	table, to := &Table{Dialect: PostgreSQL, Queue: "q", Notify: true}, newScripted()
 	to.refuse("bad")
 	r := tryRelay(t, relay, table, to, RelayOptions{SeqField: "seq"})

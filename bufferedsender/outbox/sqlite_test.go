@@ -262,7 +262,7 @@ func TestOneConnectionIsEnough(t *testing.T) {
 	uploads(t, db, table, gadget{ID: "a"}, gadget{ID: "bad"})
 	changes(t, db, table, "c")
 	emptied(t, db, table)
-	require.NoError(t, table.Retry(t.Context(), db, lettersOf(t, db, table)[0].Seq))
+	require.NoError(t, table.Retry(t.Context(), db.DB, lettersOf(t, db, table)[0].Seq))
 	emptied(t, db, table)
 }
 

@@ -183,6 +183,13 @@ func (t *Table) key(raw string) string {
 	return t.Key(raw)
 }
 
+// keyOrNone is key on a goroutine of ours, where a panic would end the process. After one it returns "", which is no key
+// of a document, so that the row becomes a dead letter.
+func (t *Table) keyOrNone(raw string) (key string) {
+	defer func() { _ = recover() }()
+	return t.key(raw)
+}
+
 // Execer runs a statement in a transaction: a *sql.Tx, or a *sql.Conn on which a transaction was begun.
 type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)

@@ -55,6 +55,7 @@ func (r *Relay) observe() (stop func(), err error) {
 	var mu sync.Mutex
 	var lag Lag
 	var asked time.Time
+	var known bool
 	registered, err := meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		for _, f := range read {
 			f(o)
@@ -66,10 +67,10 @@ func (r *Relay) observe() (stop func(), err error) {
 			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 			defer cancel()
 			now, err := r.table.Lag(ctx, r.db)
-			if asked = time.Now(); err != nil {
-				return nil //nolint:nilerr // an unknown value is not reported
-			}
-			lag = now
+			asked, known, lag = time.Now(), err == nil, now
+		}
+		if !known { // an unknown value is not reported
+			return nil
 		}
 		o.ObserveInt64(rows, lag.Rows, attributes)
 		o.ObserveFloat64(oldest, lag.Oldest.Seconds(), attributes)

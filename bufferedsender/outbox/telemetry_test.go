@@ -47,6 +47,26 @@ func TestTelemetryIsWhatTheManualSays(t *testing.T) {
 	require.Empty(t, all.ScopeMetrics)
 }
 
+func TestWhatADatabaseThatFailsDoesNotSayIsNotReported(t *testing.T) {
+	r := newRig(t, newSQLite(t))
+	r.oneRow(t, 1)
+	reader := sdk.NewManualReader()
+	relay, err := NewRelay(r.db.DB, r.table, r.sender(t).Raw(), &RelayOptions{MeterProvider: sdk.NewMeterProvider(sdk.WithReader(reader))})
+	require.NoError(t, err)
+	stop, err := relay.observe()
+	require.NoError(t, err)
+	defer stop()
+	_, err = r.db.ExecContext(t.Context(), `ALTER TABLE azsearch_outbox RENAME TO away`)
+	require.NoError(t, err)
+	for range 3 {
+		var all metricdata.ResourceMetrics
+		require.NoError(t, reader.Collect(t.Context(), &all))
+		for _, m := range all.ScopeMetrics[0].Metrics {
+			require.NotContains(t, []string{"azsearch.outbox.rows", "azsearch.outbox.oldest_age"}, m.Name)
+		}
+	}
+}
+
 // A relay reads from the beginning every two minutes. While its queue is paused, the age grows.
 func TestTheAgeOfTheLastFullPassIsThatOfOneThatHasEnded(t *testing.T) {
 	inBubble(t, func(t *testing.T, db database) {

@@ -66,7 +66,7 @@ var ErrTriggerDisabled = errors.New("trigger is disabled")
 // takes no lock. Otherwise it makes or replaces the trigger in one transaction, while other programs write; at no
 // moment is the trigger missing. If the trigger is missing or was altered, EnsureTrigger waits for transactions that
 // have written to the table, and later writers wait behind it. It waits two seconds, or the lock_timeout of the session
-// (SQLite: its busy_timeout, at most five seconds). Then it returns an error and has changed nothing. For a program
+// (SQLite: its busy_timeout, at least five seconds). Then it returns an error and has changed nothing. For a program
 // without the right to create triggers, see [Table.Trigger].
 //
 // On PostgreSQL the trigger misses rows that are applied by logical replication, or written by a session with

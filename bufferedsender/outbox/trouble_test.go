@@ -112,7 +112,7 @@ func TestTablesThatAreNotThereAreToldWithWhatToDo(t *testing.T) {
 			"Contains":    func() error { _, err := table.Contains(ctx, db, "k"); return err },
 			"Purge":       func() error { _, err := table.Purge(ctx, db, "k"); return err },
 			"DeadLetters": func() error { _, err := table.DeadLetters(ctx, db, 0, 1); return err },
-			"Retry":       func() error { return table.Retry(ctx, db, 1) },
+			"Retry":       func() error { return table.Retry(ctx, db.DB, 1) },
 			"Discard":     func() error { _, err := table.Discard(ctx, db, 1); return err },
 			"Tombstones":  func() error { _, err := table.Tombstones(ctx, db, "k"); return err },
 			"WriteKeys": func() error {

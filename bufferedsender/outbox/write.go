@@ -183,12 +183,13 @@ func (t *Table) checkKey(raw string) error {
 	case strings.IndexByte(raw, 0) >= 0:
 		return errors.New("key has a zero byte, which a database cannot store in text")
 	}
-	err := keys.Validate(t.key(raw))
+	key := t.keyOrNone(raw)
+	err := keys.Validate(key)
 	switch {
 	case err != nil && t.Key == nil:
 		return fmt.Errorf("%w; to allow any raw key, set Table.Key to keys.Encode", err)
 	case err != nil:
-		return fmt.Errorf("Table.Key returned %q: %w", t.key(raw), err)
+		return fmt.Errorf("Table.Key returned %q: %w", key, err)
 	}
 	return nil
 }

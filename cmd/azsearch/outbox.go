@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -243,25 +244,25 @@ func (c *outboxCall) lettersText(all []outbox.DeadLetter) error {
 	return t.Flush()
 }
 
-// each calls do for each number on the command line, or with -all for every dead letter.
+// each calls do for each number on the command line, or with -all for every dead letter that exists now. The newest is
+// first, so that a key gets its last state: the row of a retried dead letter is newer than all others.
 func (c *outboxCall) each(ctx context.Context, do func(number int64) error) error {
-	for _, n := range c.numbers {
-		if err := do(n); err != nil {
-			return err
-		}
-	}
+	numbers := slices.Clone(c.numbers)
 	for after, more := int64(0), c.Bool("all"); more; {
 		all, err := c.table.DeadLetters(ctx, c.db, after, 1000)
 		if err != nil {
 			return err
 		}
-		for _, l := range all {
-			if err := do(l.Seq); err != nil {
-				return err
-			}
-			after = l.Seq
+		for i := range all {
+			numbers, after = append(numbers, all[i].Seq), all[i].Seq
 		}
 		more = len(all) > 0
+	}
+	slices.Sort(numbers)
+	for _, n := range slices.Backward(numbers) {
+		if err := do(n); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ $`, got.stdout)
 			got = s.run("outbox", "retry", url, "3", "4", "7")
 			assert.Equal(t, 1, got.code)
 			assert.Equal(t, "waiting again: 1\n", got.stdout)
-			assert.Contains(t, got.stderr, "left: 2; dead letter 4: ")
+			assert.Contains(t, got.stderr, "left: 2; dead letter 7: ")
 			assert.Equal(t, ended{0, "{\"discarded\":2}\n", ""}, s.run("outbox", "discard", "-all", "-yes", "-json", url))
 			assert.Equal(t, 1, s.run("outbox", "discard", url, "5").code)
 			got = s.run("outbox", "lag", url)
@@ -110,6 +110,27 @@ func inTransaction(ctx context.Context, t *testing.T, db *sql.DB, do func(tx *sq
 	require.NoError(t, err)
 	do(tx)
 	require.NoError(t, tx.Commit())
+}
+
+func TestRetryOfAllKeepsTheLastStateOfAKey(t *testing.T) {
+	url := databases["SQLite"](t)
+	fillOutbox(t, url)
+	place, err := database.Parse(url)
+	require.NoError(t, err)
+	db, err := place.Open(t.Context())
+	require.NoError(t, err)
+	defer db.Close()
+	for _, statement := range []string{`DELETE FROM azsearch_outbox_dead`, `INSERT INTO azsearch_outbox_dead (queue, seq, class, key, op, body, written, attempts, status, reason, message, died, newer) VALUES
+		('hotels', 3, 0, 'a', 'upload', '{"id":"a","n":1}', 1, 1, 400, 'document', 'bad', 1, 0), ('hotels', 5, 0, 'a', 'upload', '{"id":"a","n":2}', 1, 1, 400, 'document', 'bad', 1, 0)`} {
+		_, err = db.ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	got := newSession(t, "emulator", nil).run("outbox", "retry", url+"?name=hotels", "-all", "-yes")
+	assert.Equal(t, "waiting again: 1\n", got.stdout)
+	assert.Contains(t, got.stderr, "left: 1; dead letter 3: ")
+	var body string
+	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT body FROM azsearch_outbox WHERE key = 'a'`).Scan(&body))
+	assert.JSONEq(t, `{"id":"a","n":2}`, body)
 }
 
 func TestOutboxCommandsRefuseWhatCannotWorkInOneLine(t *testing.T) {
