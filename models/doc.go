@@ -26,7 +26,8 @@
 // # Indexes
 //
 // A [SearchIndex] is the definition of an index. [FieldsOf] derives its fields from the tags of a struct. Definitions
-// that were read keep their unknown members, so it is safe to change one member and write the rest back.
+// that were read keep their unknown members, so it is safe to change one member and write the rest back,
+// except that secrets must be set again: the service returns "<redacted>" or nothing in their place.
 //
 // # Errors
 //

@@ -9,7 +9,8 @@ import "encoding/json"
 // If the service distinguishes a missing member from a value, the Go field is a pointer, a slice or a map. nil omits
 // the member, so that the service's default applies. new(true), new(false) and new(7) make such values in place.
 //
-// A definition that was read is written back completely: AdditionalProperties keep unknown members at every level.
+// A definition that was read is written back completely, except for secrets, which the service does not return:
+// AdditionalProperties keep unknown members at every level.
 // The service treats null like a missing member, so nulls are not written back, except those in AdditionalProperties.
 type SearchIndex struct {
 	// Name is 2 to 128 lower-case letters, digits, dashes and underscores. It starts with a letter or digit and has no

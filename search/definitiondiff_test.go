@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -80,6 +81,20 @@ func TestChangesOfDefinitionsSayWhatTheyCost(t *testing.T) {
 	assert.Equal(t, []string{"indexes: in place"}, changed(t, models.Alias{Name: "a", Indexes: []string{"a1"}}, func(x *models.Alias) { x.Indexes = []string{"a2"} }))
 	base := knowledge.Base{Name: "a", Sources: []knowledge.SourceReference{{Name: "b"}}}
 	assert.Equal(t, []string{"name: needs a rebuild", "outputMode: in place"}, changed(t, base, func(x *knowledge.Base) { x.Name, x.OutputMode = "z", "answerSynthesis" }))
+}
+
+func TestWhatStandsForASecretIsNotCreated(t *testing.T) {
+	w := reply(201, `{}`)
+	embed := skills.Skillset{Name: "k", Skills: []skills.Skill{skills.AzureOpenAIEmbedding{Name: "e", APIKey: "<redacted>"}}}
+	client, err := search.NewIndexerClientWithKey("https://demo.search.windows.net", azcore.NewKeyCredential(testKey), &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: w}})
+	require.NoError(t, err)
+	_, err = client.CreateSkillset(t.Context(), embed, nil)
+	require.ErrorContains(t, err, "skills/0.apiKey is <redacted>, which the service returns in place of a secret: set the secret")
+	anyETag := azcore.ETagAny
+	_, err = client.CreateOrUpdateSkillset(t.Context(), embed, &search.CreateOrUpdateSkillsetOptions{IfNoneMatch: &anyETag})
+	require.ErrorContains(t, err, "set the secret")
+	assert.Empty(t, w.requests)
+	assert.Contains(t, fmt.Sprint(embed), `"apiKey":"<redacted>"`, "it is no secret")
 }
 
 // The test compares a definition that was sent with the service's reply, in both directions.

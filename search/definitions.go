@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -120,11 +122,39 @@ func (k *definitionKind[T]) create(ctx context.Context, c manager, operation str
 	defer func() { end(err) }()
 	name, _ := k.named(&definition)
 	call := k.call(operation, name)
-	if err := errors.Join(k.check(name), k.allowed(c.conn), k.validate(&definition)); err != nil {
+	if err := errors.Join(k.check(name), k.allowed(c.conn), k.validate(&definition), noPlaceholders(definition)); err != nil {
 		var none T
 		return none, call.wrap(err)
 	}
 	return k.send(ctx, c, call, http.MethodPost, c.conn.url(k.path), definition, nil, http.StatusCreated)
+}
+
+// noPlaceholders returns an error if a new definition has what the service returns in place of a secret: there is no
+// stored secret that could stay.
+func noPlaceholders(definition any) error {
+	var members any
+	if b, err := json.Marshal(definition); err != nil || json.Unmarshal(b, &members) != nil {
+		return nil //nolint:nilerr // the request reports what cannot be encoded
+	}
+	var visit func(path string, value any) error
+	visit = func(path string, value any) (err error) {
+		switch v := value.(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				err = errors.Join(err, visit(path+"."+name, v[name]))
+			}
+		case []any:
+			for i, x := range v {
+				err = errors.Join(err, visit(fmt.Sprintf("%s/%d", path, i), x))
+			}
+		case string:
+			if v == redacted || v == unchanged {
+				err = fmt.Errorf("%s is %s, which the service returns in place of a secret: set the secret", strings.TrimPrefix(path, "."), v)
+			}
+		}
+		return err
+	}
+	return visit("", members)
 }
 
 // put creates or replaces a definition. If neither condition is given, the ETag of a definition that was read becomes
@@ -142,10 +172,12 @@ func (k *definitionKind[T]) put(ctx context.Context, c manager, operation string
 	if err := errors.Join(k.check(name), k.allowed(c.conn), k.validate(&definition), err); err != nil {
 		return none, call.wrap(err)
 	}
-	if ifNoneMatch == nil || *ifNoneMatch != azcore.ETagAny { // with * nothing is replaced
+	if ifNoneMatch == nil || *ifNoneMatch != azcore.ETagAny {
 		if err := k.keepsAll(ctx, c.conn, call, name); err != nil {
 			return none, err
 		}
+	} else if err := noPlaceholders(definition); err != nil { // nothing is replaced
+		return none, call.wrap(err)
 	}
 	header.Set("Prefer", "return=representation")
 	if k.keep != nil {

@@ -225,8 +225,11 @@ func memberNames(a, b jsonObject) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// redacted is the service's replacement for some secrets.
-const redacted = "<redacted>"
+// The service returns redacted in place of some secrets. In an update unchanged stands for the stored one.
+const (
+	redacted  = "<redacted>"
+	unchanged = "<unchanged>"
+)
 
 // sameJSON reports whether two values are equal in effect.
 func sameJSON(a, b any) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -151,6 +152,13 @@ func TestAStreamWithoutItsLastEventIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, `Retrieve`)
 	require.ErrorContains(t, err, "the service ended the stream: try later (TooBusy")
 	assert.Equal(t, "TooBusy", list[6].(knowledge.Failed).Error.Code)
+}
+
+func TestAPartialAnswerPrintsThatItIs(t *testing.T) {
+	answer := search.Retrieved{Partial: true}
+	assert.Equal(t, "partial: {}", fmt.Sprint(answer))
+	assert.Equal(t, "{}", fmt.Sprint(search.Retrieved{}))
+	assert.Equal(t, "[partial=true response={}]", answer.LogValue().String())
 }
 
 func TestARefusalBeforeTheStreamIsAnError(t *testing.T) {

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -64,6 +66,19 @@ type Retrieved struct {
 	// Partial means that a source failed or the time limit was reached, so the answer is incomplete. If the request has
 	// IncludeActivity, Activity lists the failures.
 	Partial bool
+}
+
+// Format implements fmt.Formatter. It writes the response as JSON, after "partial: " if it is.
+func (r Retrieved) Format(s fmt.State, verb rune) {
+	if r.Partial {
+		_, _ = io.WriteString(s, "partial: ")
+	}
+	r.Response.Format(s, verb)
+}
+
+// LogValue implements slog.LogValuer.
+func (r Retrieved) LogValue() slog.Value {
+	return slog.GroupValue(slog.Bool("partial", r.Partial), slog.Any("response", r.Response))
 }
 
 // Retrieve asks the knowledge base and waits for the whole answer. If a source failed, the answer is Partial and the

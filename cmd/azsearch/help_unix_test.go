@@ -238,7 +238,7 @@ func fillPlaces(t *testing.T, dir string) {
 	require.NoError(t, err)
 	_, err = db.Exec(`CREATE TABLE hotels (id TEXT, name TEXT, tags TEXT); INSERT INTO hotels VALUES ('17', 'x', '["a"]');
 		DELETE FROM azsearch_outbox_dead WHERE newer > 0;
-		INSERT INTO azsearch_outbox_dead SELECT queue, seq + n, class, key, op, body, written, attempts, status, reason, message, died, newer
+		INSERT INTO azsearch_outbox_dead SELECT queue, seq + n, class, key || n, op, body, written, attempts, status, reason, message, died, newer
 			FROM azsearch_outbox_dead, (SELECT 12 AS n UNION SELECT 13 UNION SELECT 14) WHERE seq = 5`)
 	require.NoError(t, err)
 	require.NoError(t, db.Close())

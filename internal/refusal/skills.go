@@ -238,7 +238,7 @@ func (l *faults) source(at, path string, tree tree) {
 	case path != "/document" && !strings.HasPrefix(path, "/document/"):
 		l.add(Fault{
 			Kind: Reference, Path: at, Have: path, Want: "/document/…", Problem: fmt.Sprintf("got the source %q, which is not in the document", path),
-			Fix: fmt.Sprintf("begin it with /document, such as %q", "/document/"+strings.TrimLeft(path, "/")),
+			Fix: fmt.Sprintf("begin it with /document, such as %q", "/document/"+strings.TrimPrefix(strings.TrimLeft(path, "/"), "document/")),
 		})
 	default:
 		if parent, kind := tree.barren(path); parent != "" {

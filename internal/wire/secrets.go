@@ -92,6 +92,8 @@ func appendRedacted(dst []byte, name string, b []byte, all bool) []byte {
 		return append(dst, `"`+Hidden+`"`...)
 	case len(b) == 0 || b[0] != '"' || len(b) == len(`""`):
 		return append(dst, b...)
+	case Quotes(b, "<redacted>"): // of the service, which has hidden it
+		return append(dst, `"<redacted>"`...)
 	case all || Secret(name):
 		return append(dst, `"`+Hidden+`"`...)
 	case Address(name):

@@ -19,6 +19,7 @@ type AzureOpenAIEmbedding struct {
 	// DeploymentID is the deployment of the model.
 	DeploymentID string `json:"deploymentId,omitzero"`
 	// APIKey is a key of the resource. If it is empty, AuthIdentity is used.
+	// Set it again when the skill was read.
 	APIKey string `json:"apiKey,omitzero"`
 	// AuthIdentity is the managed identity for the resource. Defaults to the system-assigned one.
 	AuthIdentity *models.DataIdentity `json:"authIdentity,omitzero"`
@@ -42,6 +43,7 @@ type ChatCompletion struct {
 	// URI is the URL of the model. Only its host is printed.
 	URI string `json:"uri"`
 	// APIKey is a key of the model. If it is empty, AuthIdentity is used.
+	// Set it again when the skill was read.
 	APIKey string `json:"apiKey,omitzero"`
 	// AuthIdentity is the managed identity for the model. Defaults to the system-assigned one.
 	AuthIdentity *models.DataIdentity `json:"authIdentity,omitzero"`
