@@ -233,6 +233,8 @@ type Reply[R any] struct {
 	RetryAfter time.Duration
 	// Unconfirmed is true if the Tap held the request back or did not confirm it.
 	Unconfirmed bool
+	// Resend is true if the Tap did not confirm what was applied because of an error.
+	Resend bool
 	// Service is the state of the service that the reply implies. Throttled counts items refused only because it is busy.
 	Service   Service
 	Throttled int

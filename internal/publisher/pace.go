@@ -26,6 +26,9 @@ type pace struct {
 	appliedThen uint32 // traffic.applied at the last decision
 	reason      error  // of the last pause
 
+	resends  int     // consecutive requests that the Tap did not confirm
+	resendAt instant // the first of them
+
 	inTrouble bool // nothing was applied since a request failed or was throttled
 	troubleAt instant
 
@@ -80,12 +83,26 @@ type pacing struct {
 	generation int    // pace.generation at the start of the request
 	applied    uint32 // traffic.applied
 	tapped     bool   // the Tap held the request back, or did not confirm it
+	resend     bool   // it did not confirm it, so what was applied is sent again
 	others     bool   // the gate, the Tuner or single items slow down instead, unless there is a header
 }
 
 // tapPause is the longest pause after the Tap held a request back. A Tap that delays writers lets them continue at once
-// when it is done; a longer pause would outlast that.
+// when it is done; a longer pause would outlast that. If it does not confirm a request, which is sent again as a whole,
+// the pause grows as one for a failing service does.
 const tapPause = time.Second
+
+// tapped returns the pause after an error of the Tap.
+func (p *pace) tapped(resend bool, now instant) time.Duration {
+	attempt, longest := 1, tapPause
+	if resend {
+		if p.resends++; p.resends == 1 {
+			p.resendAt = now
+		}
+		attempt, longest = p.resends, min(max(longest, now-p.resendAt), recoverAtMost)
+	}
+	return max(leastPause, min(p.draw(attempt), longest))
+}
 
 // after decides whether a reply pauses all sending, and returns by how much the pause is extended.
 //
@@ -97,7 +114,7 @@ func (p *pace) after(reply pacing, now instant) (longer time.Duration) {
 	news := reply.generation == p.generation
 	if !reply.pause {
 		if news {
-			p.pauses = 0
+			p.pauses, p.resends = 0, 0
 		}
 		return 0
 	}
@@ -109,7 +126,7 @@ func (p *pace) after(reply pacing, now instant) (longer time.Duration) {
 	switch {
 	case news && reply.tapped: // it says nothing about the service, and has waited itself
 		p.generation++
-		wait = max(wait, min(p.draw(1), tapPause))
+		wait = max(wait, p.tapped(reply.resend, now))
 	case news:
 		if p.pauses++; reply.applied != p.appliedThen {
 			p.pauses = 1
@@ -144,7 +161,7 @@ func (l *loop[V, R]) throttle(f *flight[V, R], now instant, progress bool) (long
 	return l.pace.after(pacing{
 		pause: f.reply.Pause || l.gate.spared && f.probe && f.reply.Service == ServiceFails, header: f.reply.RetryAfter, err: f.reply.Err,
 		busy:       f.reply.Service == ServiceThrottles && l.p.config.Gate != nil,
-		generation: f.generation, applied: l.budget.traffic.applied, tapped: f.reply.Unconfirmed && f.reply.Pause,
+		generation: f.generation, applied: l.budget.traffic.applied, tapped: f.reply.Unconfirmed && f.reply.Pause, resend: f.reply.Resend,
 		others: !f.reply.Unconfirmed && (f.quiet || l.gate.shut != nil && !l.gate.spared || progress && l.p.config.Tuner != nil),
 	}, now)
 }

@@ -17,7 +17,8 @@ type Tap interface {
 	// again after a pause of the whole publisher.
 	Before(ctx context.Context, keys []string) error
 	// Confirm is called after the service has applied the items of these keys, before they complete. If it returns again or
-	// an error they are sent again without using an attempt; with an error the whole publisher pauses first.
+	// an error they are sent again without using an attempt; with an error the whole publisher pauses first, longer each
+	// time.
 	Confirm(ctx context.Context, keys []string) (again bool, err error)
 }
 
@@ -83,7 +84,7 @@ func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V], trial
 		}
 	}
 	if err != nil {
-		reply.Pause, reply.Unconfirmed = true, true
+		reply.Pause, reply.Unconfirmed, reply.Resend = true, true, true
 		if reply.Err == nil {
 			reply.Err = err
 		}

@@ -63,6 +63,31 @@ func TestASenderGoesOnAtOnceWhenItsTapLetsItGo(t *testing.T) {
 	}
 }
 
+// Each try sends the whole request again.
+func TestWhatTheTapDoesNotConfirmIsSentAgainLessAndLessOften(t *testing.T) {
+	for _, long := range []time.Duration{2 * time.Second, time.Minute, 10 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			log := &sendertest.Buffer{}
+			r := sendertest.New(t, &sendertest.Options{Logger: slog.New(slog.NewTextHandler(log, nil)), Tap: &sendertest.Tap{
+				BeforeKeys: func([]string) error { return nil },
+				ConfirmKeys: func([]string) (bool, error) {
+					if time.Since(began) < long {
+						return false, errTap
+					}
+					return false, nil
+				},
+			}})
+			r.Upload(sendertest.Hotels("h", 3)...)
+			require.NoError(t, r.Flush())
+			assert.LessOrEqual(t, time.Since(began), long+min(long, 30*time.Second)+1100*time.Millisecond)
+			assert.Less(t, len(r.Requests()), 10+int(long/(10*time.Second)))
+			assert.Contains(t, log.String(), errTap.Error())
+			r.AllCompleted(3)
+		})
+	}
+}
+
 // Delays by the tap say nothing about the service: a later 503 counts as the first one.
 func TestATapThatWasClosedLeavesNoSuspicionOfTheService(t *testing.T) {
 	const long = time.Minute
