@@ -96,8 +96,8 @@ func Schema(d Dialect, opts *SchemaOptions) (string, error) {
 // number of processes at once. If nothing needs a change, it only reads the version table, and waits for no writer. On
 // PostgreSQL a change waits for transactions that use the tables for two seconds, or for the lock_timeout of the
 // session; then Migrate returns an error and has changed nothing. On SQLite it waits for the busy_timeout of the
-// connection, at least five seconds. When the tables are made, roles that may update the table of leases get SELECT and INSERT on that of the
-// nonce.
+// connection, at least five seconds. When the tables are made, roles that may update the table of leases get SELECT and
+// INSERT on that of the nonce.
 func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts *SchemaOptions) error {
 	p, err := opts.plan(d)
 	if err != nil {

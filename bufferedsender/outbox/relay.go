@@ -270,7 +270,7 @@ func (r *Relay) await(ctx context.Context) error {
 	wait := 100 * time.Millisecond
 	var calls sqlkit.Calls
 	for {
-		try, cancel := context.WithTimeout(ctx, statement) // a connection to a server that is gone ends no call by itself
+		try, cancel := context.WithTimeout(ctx, statement) // a call on a connection to a server that is gone does not end
 		_, err := sqlkit.Call(try, &calls, abandonAfter, func() (struct{}, error) {
 			err := Check(try, r.db, r.table.Dialect, &SchemaOptions{Prefix: r.table.prefix()})
 			if err == nil {

@@ -54,7 +54,8 @@ func (t *Table) Contains(ctx context.Context, db Queryer, keys ...string) (found
 	return found, nil
 }
 
-// Purge deletes the rows of raw keys and returns how many it deleted. A relay may still send those that it has buffered.
+// Purge deletes the rows of raw keys and returns how many it deleted. A relay may still send those that it has
+// buffered.
 func (t *Table) Purge(ctx context.Context, db Execer, keys ...string) (int64, error) {
 	return t.remove(ctx, db, `{t}`, "key", "text", sqlkit.Anys(keys))
 }

@@ -183,8 +183,8 @@ func (t *Table) key(raw string) string {
 	return t.Key(raw)
 }
 
-// keyOrNone is key on a goroutine of ours, where a panic would end the process. After one it returns "", which is no key
-// of a document, so that the row becomes a dead letter.
+// keyOrNone is key on a goroutine of ours, where a panic would end the process. After one it returns "", which cannot
+// be the key of a document, so that the row becomes a dead letter.
 func (t *Table) keyOrNone(raw string) (key string) {
 	defer func() { _ = recover() }()
 	return t.key(raw)
