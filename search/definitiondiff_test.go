@@ -89,7 +89,7 @@ func TestWhatStandsForASecretIsNotCreated(t *testing.T) {
 	client, err := search.NewIndexerClientWithKey("https://demo.search.windows.net", azcore.NewKeyCredential(testKey), &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: w}})
 	require.NoError(t, err)
 	_, err = client.CreateSkillset(t.Context(), embed, nil)
-	require.ErrorContains(t, err, "skills/0.apiKey is <redacted>, which the service returns in place of a secret: set the secret")
+	require.ErrorContains(t, err, "skills/0.apiKey is <redacted>, which stands for a stored secret: set the secret")
 	anyETag := azcore.ETagAny
 	_, err = client.CreateOrUpdateSkillset(t.Context(), embed, &search.CreateOrUpdateSkillsetOptions{IfNoneMatch: &anyETag})
 	require.ErrorContains(t, err, "set the secret")

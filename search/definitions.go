@@ -17,6 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/internal/refusal"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/models/indexers"
 )
 
 // manager is the part of a client that manages definitions.
@@ -129,8 +130,7 @@ func (k *definitionKind[T]) create(ctx context.Context, c manager, operation str
 	return k.send(ctx, c, call, http.MethodPost, c.conn.url(k.path), definition, nil, http.StatusCreated)
 }
 
-// noPlaceholders returns an error if a new definition has what the service returns in place of a secret: there is no
-// stored secret that could stay.
+// noPlaceholders returns an error if a new definition has a text that stands for a stored secret: there is none.
 func noPlaceholders(definition any) error {
 	var members any
 	if b, err := json.Marshal(definition); err != nil || json.Unmarshal(b, &members) != nil {
@@ -148,8 +148,8 @@ func noPlaceholders(definition any) error {
 				err = errors.Join(err, visit(fmt.Sprintf("%s/%d", path, i), x))
 			}
 		case string:
-			if v == redacted || v == unchanged {
-				err = fmt.Errorf("%s is %s, which the service returns in place of a secret: set the secret", strings.TrimPrefix(path, "."), v)
+			if v == redacted || v == indexers.Unchanged {
+				err = fmt.Errorf("%s is %s, which stands for a stored secret: set the secret", strings.TrimPrefix(path, "."), v)
 			}
 		}
 		return err

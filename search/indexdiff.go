@@ -225,11 +225,8 @@ func memberNames(a, b jsonObject) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// The service returns redacted in place of some secrets. In an update unchanged stands for the stored one.
-const (
-	redacted  = "<redacted>"
-	unchanged = "<unchanged>"
-)
+// redacted is the service's replacement for some secrets.
+const redacted = "<redacted>"
 
 // sameJSON reports whether two values are equal in effect.
 func sameJSON(a, b any) bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -76,6 +77,9 @@ func (s *limited) counts() (accepted, refused int) {
 func TestManyIndexesKeepToTheLimitOfTheService(t *testing.T) {
 	for name, s := range map[string]*limited{"requests": {perSecond: 5}, "documents": {perSecond: 80, documents: true}, "single documents": {perSecond: 1000, documents: true, singly: true}} {
 		t.Run(name, func(t *testing.T) {
+			if s.singly {
+				testkit.Long(t)
+			}
 			synctest.Test(t, func(t *testing.T) {
 				s.service, s.at = newService(), time.Now()
 				f := newFleet(t, s, &Options{Tuning: tuning.Adaptive(nil)})
