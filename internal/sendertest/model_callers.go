@@ -278,8 +278,8 @@ func (s *schedule) hold(ctx context.Context, st step) {
 			}
 		}
 		s.mu.Unlock()
+		s.behind(since)                               // before they are accepted: another caller may withdraw them at once
 		s.add(ctx, step{kind: "try", actions: since}) // a wait for room would wait for this hold
-		s.behind(since)
 		time.Sleep(10 * time.Millisecond)
 		err := add(raw...)
 		if refused := (*bufferedsender.AddError)(nil); err != nil && (!errors.As(err, &refused) || refused.Accepted != 0) {
