@@ -167,7 +167,7 @@ func TestWholeIndexIsReadElevatedOrNotAtAll(t *testing.T) {
 		return next(req)
 	}
 	old := func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-		if strings.Contains(req.URL.RawQuery, "2026-10-01") {
+		if strings.Contains(req.URL.RawQuery, "2026-10-01") || strings.Contains(req.URL.RawQuery, "preview") {
 			return response(http.StatusBadRequest, `{"error":{"message":"Invalid or missing api-version query string parameter."}}`), nil
 		}
 		return next(req)

@@ -67,13 +67,13 @@ type ClientOptions struct {
 	// or US Government.
 	Audience string
 
-	// AssumeWholeView declares that this client sees the whole index. Permission filters hide documents from a client,
-	// even with an admin key. Therefore Scan, Rows, WaitVisible, DeleteMatching and the packages repair and rebuild first
-	// read the definition of the index, in api-version 2026-10-01 unless APIVersion has permission filters. If the index
-	// has permission filters, they use elevated read, or return ErrPartialView. If the definition cannot be read, Scan,
-	// ScanKeys, Rows and WaitVisible log a warning and continue; the others return ErrPartialView. Set it only if the index
-	// has no permission filters, and if either the client may not read definitions, as with a query key, or the service
-	// lacks that api-version. Defaults to false.
+	// AssumeWholeView declares that this client sees the whole index. Permission filters and sensitivity labels hide
+	// documents from a client, even with an admin key. Therefore Scan, Rows, WaitVisible, DeleteMatching and the packages
+	// repair and rebuild first read the definition of the index, in api-version 2025-11-01-preview, which shows both, or
+	// in 2026-10-01 if the service lacks that preview. If the index has either, they use elevated read, or return
+	// ErrPartialView. If the definition cannot be read, Scan, ScanKeys, Rows and WaitVisible log a warning and continue;
+	// the others return ErrPartialView. Set it only if nothing hides documents, and if either the client may not read
+	// definitions, as with a query key, or the service lacks these api-versions. Defaults to false.
 	AssumeWholeView bool
 
 	// MeterProvider receives the metrics of operations on documents, which TELEMETRY.md lists. For spans set the embedded

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/wholeindex"
@@ -38,14 +39,15 @@ type RowsOptions struct {
 	SessionID string
 }
 
-// Rows reads an index as rows of keys, versions and digests, for comparisons with the source of the documents. The
-// definition of the index is read once, and again for each pass of a repair and each receipt; see
-// ClientOptions.AssumeWholeView. It is safe for concurrent use.
+// Rows reads an index as rows of keys, versions and digests, for comparisons with the source of the documents. Each
+// Scan and each Lookup first reads the definition of the index, because permission filters may have been added, or an
+// alias moved to another index; a pass of a repair and a receipt read it once. See ClientOptions.AssumeWholeView. It is
+// safe for concurrent use.
 type Rows struct {
 	client  *Client
 	options RowsOptions
 
-	reading  chan struct{} // semaphore of one: guards the fields below while a goroutine reads the definition
+	mu       sync.Mutex // guards the fields below, which hold what the last call found
 	keyField string
 	view     *view
 }
@@ -59,7 +61,7 @@ func NewRows(c *Client, opts *RowsOptions) (*Rows, error) {
 	if opts == nil {
 		opts = &RowsOptions{}
 	}
-	r := &Rows{client: c, options: *opts, keyField: opts.KeyField, reading: make(chan struct{}, 1)}
+	r := &Rows{client: c, options: *opts, keyField: opts.KeyField}
 	r.options.DigestOf = slices.Clone(opts.DigestOf)
 	var problems []error
 	if opts.Digest != "" && len(opts.DigestOf) > 0 {
@@ -133,39 +135,38 @@ func (r *Rows) scan(after, through, key string) *ScanOptions {
 	}
 }
 
-// key returns the name of the key field and the view for reading the index.
-func (r *Rows) key(ctx context.Context) (_ string, _ *view, err error) {
-	select {
-	case r.reading <- struct{}{}:
-	case <-ctx.Done():
-		return "", nil, r.client.call("Scan", readKeyField).wrap(ctx.Err())
-	}
-	defer func() { <-r.reading }()
-	s := &scan{client: r.client, call: r.client.call("Scan", readDocuments), view: r.view}
-	if s.view == nil || wholeindex.Required(ctx) {
+// key returns the name of the key field and the view for reading the index. earlier allows the view of an earlier call.
+func (r *Rows) key(ctx context.Context, earlier bool) (_ string, _ *view, err error) {
+	r.mu.Lock()
+	name, s := r.keyField, &scan{client: r.client, call: r.client.call("Scan", readDocuments), view: r.view}
+	r.mu.Unlock()
+	if s.view == nil || wholeindex.Required(ctx) || !earlier && !s.view.Lasts() {
 		if s.view, err = r.client.view(ctx, s.call); err != nil {
 			return "", nil, err
 		}
-		r.view = s.view
+		if s.view.index != nil { // perhaps of another index, with another key
+			name = r.options.KeyField
+		}
 	}
 	if s.view.index != nil {
 		wholeindex.Saw(ctx, s.view.index.ETag)
 	}
-	if r.keyField == "" {
-		name, err := s.scannableKey(ctx)
-		if err != nil {
+	if name == "" {
+		if name, err = s.scannableKey(ctx); err != nil {
 			return "", nil, err
 		}
-		r.keyField = name
 	}
-	return r.keyField, s.view, nil
+	r.mu.Lock()
+	r.keyField, r.view = name, s.view
+	r.mu.Unlock()
+	return name, s.view, nil
 }
 
 // Scan returns the rows in the order of their keys, from after (excluded) to through (included); "" means no limit.
 // Otherwise it is like the function Scan.
 func (r *Rows) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
 	return func(yield func(models.Row, error) bool) {
-		key, v, err := r.key(ctx)
+		key, v, err := r.key(ctx, false)
 		if err != nil {
 			yield(models.Row{}, err)
 			return
@@ -206,7 +207,11 @@ const mostKeys = 500
 // Lookup returns the rows of the given keys that are in the index and match the filter, in the order of their keys,
 // without duplicates. It sends one query per 500 keys, one after another.
 func (r *Rows) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
-	key, v, err := r.key(ctx)
+	return r.lookup(ctx, keys, false)
+}
+
+func (r *Rows) lookup(ctx context.Context, keys []string, earlier bool) ([]models.Row, error) {
+	key, v, err := r.key(ctx, earlier)
 	if err != nil {
 		return nil, err
 	}

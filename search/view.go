@@ -60,7 +60,7 @@ func (c *Client) findView(ctx context.Context, call call) (_ *view, err error) {
 	}
 	reading := call
 	reading.needs = manageIndexes
-	index, err := conn.definition(ctx, c.indexName, reading)
+	index, err := conn.everything(ctx, c.indexName, reading)
 	switch {
 	case err == nil:
 	case !answered(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound):
@@ -87,6 +87,21 @@ func (c *Client) findView(ctx context.Context, call call) (_ *view, err error) {
 	}
 	v := &view{conn: conn, elevated: true, index: index}
 	return v, v.prove(ctx, c, call)
+}
+
+// everything reads the definition of an index in an api-version that shows all that may hide documents. Sensitivity
+// labels are in previews only. A service without that preview has no labels, so c's own api-version shows everything.
+func (c *connection) everything(ctx context.Context, name string, call call) (*models.SearchIndex, error) {
+	if c.apiVersion.Has(apiversion.SensitivityLabels) {
+		return c.definition(ctx, name, call)
+	}
+	labelled := *c
+	labelled.apiVersion = apiversion.SensitivityLabels.Oldest()
+	index, err := labelled.definition(ctx, name, call)
+	if answered(err, http.StatusBadRequest) {
+		return c.definition(ctx, name, call)
+	}
+	return index, err
 }
 
 // answered reports whether err is a reply with one of the statuses.

@@ -58,8 +58,13 @@ func WaitVisible(ctx context.Context, rows *Rows, key string, opts *VisibleOptio
 	}
 	began := time.Now()
 	e := &NotVisibleError{Key: key, Want: o.want()}
+	earlier := false // the first lookup reads the definition, further ones use what it found
 	for pause := firstLookPause; ; pause = min(pause+pause/2, longestLookPause) {
-		seen, fine, err := o.look(ctx, rows, key)
+		seen, fine, err := o.look(ctx, rows, key, earlier)
+		if err == nil && fine && o.Gone && earlier { // it may have been hidden meanwhile
+			seen, fine, err = o.look(ctx, rows, key, false)
+		}
+		earlier = err == nil
 		switch {
 		case err == nil && fine:
 			return nil
@@ -104,9 +109,10 @@ func (o *VisibleOptions) want() string {
 	}
 }
 
-// look looks the key up. It returns a description of the found state, and whether that is the wanted one.
-func (o *VisibleOptions) look(ctx context.Context, index *Rows, key string) (seen string, fine bool, err error) {
-	rows, err := index.Lookup(ctx, []string{key})
+// look looks the key up, as Rows.lookup does. It returns a description of the found state, and whether that is the
+// wanted one.
+func (o *VisibleOptions) look(ctx context.Context, index *Rows, key string, earlier bool) (seen string, fine bool, err error) {
+	rows, err := index.lookup(ctx, []string{key}, earlier)
 	if err != nil {
 		return "", false, err
 	}

@@ -53,6 +53,7 @@ var specified = map[Capability][]string{
 	VectorIndexSize:       {"GetIndexStatisticsResult.vectorIndexSize"},
 	VisionVectorizers:     {"AIServicesVisionVectorizer", "AIServicesVisionVectorizer.aiServicesVisionParameters"},
 	PermissionFilters:     {"SearchField.permissionFilter"},
+	SensitivityLabels:     {"SearchIndex.purviewEnabled"},
 	SharePointPermissions: {"SearchField.sharepointSiteUrl"},
 	KnowledgeStore:        {"SearchIndexerSkillset.knowledgeStore"},
 	IndexProjections:      {"SearchIndexerSkillset.indexProjections"},

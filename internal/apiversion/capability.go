@@ -48,6 +48,8 @@ const (
 	VisionVectorizers
 	// PermissionFilters let the service trim results by the permissions of the reader.
 	PermissionFilters
+	// SensitivityLabels are labels of Microsoft Purview, by which the service also trims results.
+	SensitivityLabels
 	// SharePointPermissions let the service query the permissions of documents from SharePoint.
 	SharePointPermissions
 	// AnalyzeNormalizer analyzes a text with a normalizer.
@@ -159,8 +161,17 @@ func (c Capability) bit() capabilities { return 1 << c }
 
 // Stable returns the oldest stable version that has c, or the zero Version.
 func (c Capability) Stable() Version {
+	return c.oldest(func(version string) bool { return !preview(version) })
+}
+
+// Oldest returns the oldest version that has c.
+func (c Capability) Oldest() Version {
+	return c.oldest(func(string) bool { return true })
+}
+
+func (c Capability) oldest(of func(version string) bool) Version {
 	for i := range table {
-		if known := &table[i]; known.has&c.bit() != 0 && !preview(known.version) {
+		if known := &table[i]; known.has&c.bit() != 0 && of(known.version) {
 			return Of(known.version)
 		}
 	}

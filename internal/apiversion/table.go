@@ -96,7 +96,7 @@ var table = []release{
 	},
 	{
 		version: "2025-11-01-preview", like: "2025-08-01-preview",
-		adds: []Capability{FacetMetrics, KnowledgeBases, IndexSummaries},
+		adds: []Capability{FacetMetrics, KnowledgeBases, IndexSummaries, SensitivityLabels},
 	},
 	{
 		version: "2026-04-01", like: "2025-09-01",

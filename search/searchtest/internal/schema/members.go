@@ -67,6 +67,7 @@ func init() {
 		shape.ObjectOf("semantic", &semanticShape).When(apiversion.SemanticRanking),
 		shape.ObjectOf("vectorSearch", &vectorSearchShape).When(apiversion.VectorSearch),
 		shape.Text("permissionFilterOption").When(apiversion.PermissionFilters).Among("enabled", "disabled"),
+		shape.Flag("purviewEnabled").When(apiversion.SensitivityLabels),
 		shape.ObjectOf("sharePointConnectorAppRegistration", &shape.Shape{TypeName: "SharePointConnectorAppRegistration", Members: []shape.Property{
 			shape.Text("applicationId").Must(),
 			shape.Text("federatedCredentialId").Must(),
