@@ -29,6 +29,10 @@
 // that were read keep their unknown members, so it is safe to change one member and write the rest back,
 // except that secrets must be set again: the service returns "<redacted>" or nothing in their place.
 //
+// Types with secrets print and log *** in their place. encoding/json encodes the secrets, because requests are made of
+// it, and so does the JSON handler of log/slog for slices, maps and structs that hold such types. fmt cannot mask
+// values in unexported fields of other structs.
+//
 // # Errors
 //
 // An [*EncodeError] is the error of a document, a [*FieldError] that of a type, and a [*DocumentError] that of a

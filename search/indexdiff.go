@@ -284,7 +284,7 @@ func shownJSON(path string, value any) json.RawMessage {
 		members[i], _, _ = strings.Cut(m, "/") // what follows is the name of an element, as in fields/token
 	}
 	name := members[len(members)-1]
-	if slices.ContainsFunc(members, func(m string) bool { return wire.SecretObject(m) || wire.Secret(m) }) {
+	if wire.Secret(name) || slices.ContainsFunc(members[:len(members)-1], wire.SecretWithin) {
 		name = "key" // any secret
 		if _, is := value.(json.Number); is {
 			value = wire.Hidden

@@ -255,13 +255,13 @@ func hasSecrets(name string, value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
 		for member, inner := range v {
-			if wire.SecretObject(name) && inner != redacted || hasSecrets(member, inner) {
+			if wire.SecretWithin(name) && inner != redacted || hasSecrets(member, inner) {
 				return true
 			}
 		}
 	case []any:
 		for _, inner := range v {
-			if hasSecrets("", inner) {
+			if hasSecrets(name, inner) {
 				return true
 			}
 		}

@@ -14,15 +14,16 @@ import (
 const Hidden = "***"
 
 // secretNames are the lower-case names of members whose values are secrets, in definitions of any api-version.
-// secretEnds are the suffixes of further names, which a preview or an indexer's configuration may add; - and _ in a
-// name do not count. secretWords are secrets as whole names and as last words: "blobSas", not "canvas". "token" is one
-// as a whole name only, because of the "filterToken" of shingles. "key" is a boolean in fields.
+// secretEnds are the suffixes of further names, which a preview or an indexer's configuration may add; a plural s and
+// the separators in a name do not count. secretWords are secrets as whole names and as last words: "blobSas", not
+// "canvas". "token" is one as a whole name only, because of the "filterToken" of shingles. In fields "key" is a boolean.
 var (
 	secretNames = []string{"entitiesdefinitionuri", "key", "authorization", "token"}
 	secretEnds  = []string{
 		"apikey", "accountkey", "accesskey", "functionkey", "masterkey", "sharedkey", "subscriptionkey", "secret",
 		"connectionstring", "password", "sastoken", "accesstoken", "bearertoken", "refreshtoken",
 		"privatekey", "authenticationkey", "functionskey", "adminkey", "signingkey", "authtoken", "apitoken", "usertoken", "idtoken", "sessiontoken",
+		"secretkey", "primarykey", "secondarykey", "storagekey", "sharedaccesssignature",
 	}
 	secretWords   = []string{"sas", "pwd", "passphrase", "credential", "credentials", "bearer"}
 	secretObjects = []string{"headers", "httpheaders", "credential", "credentials"}
@@ -35,18 +36,19 @@ func Secret(name string) bool {
 	if lower == "accesscredentials" { // of an encryption key: only the secret in it is one
 		return false
 	}
+	one := strings.TrimSuffix(lower, "s")
 	return slices.Contains(secretNames, lower) || slices.Contains(secretWords, lower) || SecretObject(name) ||
 		slices.Contains(secretWords, strings.ToLower(lastWord(name))) ||
-		slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(lower, end) })
+		slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(one, end) })
 }
 
-var separators = strings.NewReplacer("-", "", "_", "")
+var separators = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
 
-// lastWord returns what follows the last upper-case letter that begins a word, or the last - or _, of a name.
+// lastWord returns what follows the last upper-case letter that begins a word, or the last separator, of a name.
 func lastWord(name string) string {
 	runes := []rune(name)
 	for i := len(runes) - 1; i > 0; i-- {
-		if runes[i-1] == '-' || runes[i-1] == '_' || unicode.IsUpper(runes[i]) && !unicode.IsUpper(runes[i-1]) {
+		if strings.ContainsRune("-_. ", runes[i-1]) || unicode.IsUpper(runes[i]) && !unicode.IsUpper(runes[i-1]) {
 			return string(runes[i:])
 		}
 	}
@@ -54,7 +56,15 @@ func lastWord(name string) string {
 }
 
 // SecretObject reports whether all values in an object with this name are secrets, as in the headers of requests.
-func SecretObject(name string) bool { return slices.Contains(secretObjects, strings.ToLower(name)) }
+func SecretObject(name string) bool {
+	return slices.Contains(secretObjects, separators.Replace(strings.ToLower(name)))
+}
+
+// SecretWithin reports whether all values in an object or list with this name are secrets. Unlike for SecretObject, a
+// string with the name need not be one, such as the "delimitedTextHeaders" of an indexer.
+func SecretWithin(name string) bool {
+	return Secret(name) || strings.HasSuffix(strings.ToLower(name), "headers")
+}
 
 // Address reports whether a string member with this name is a URL that may contain a key.
 func Address(name string) bool { return slices.Contains(addresses, strings.ToLower(name)) }
@@ -70,16 +80,16 @@ func appendRedacted(dst []byte, name string, b []byte, all bool) []byte {
 	switch {
 	case len(b) > 0 && b[0] == '{':
 		dst = append(dst, '{')
-		all = all || SecretObject(name) || Secret(name)
-		first := true
+		all = all || SecretWithin(name)
+		first, word := true, analyzed(b)
 		_ = EachMember(b, func(quoted, value []byte) bool {
 			if !first {
 				dst = append(dst, ',')
 			}
 			first = false
 			member, _ := Unquote(quoted)
-			if member == "token" && bytes.Contains(b, []byte(`"startOffset"`)) {
-				member = "" // the word of an analyzed text
+			if member == "token" && word {
+				member = ""
 			}
 			dst = append(append(dst, quoted...), ':')
 			dst = appendRedacted(dst, member, value, all)
@@ -88,7 +98,7 @@ func appendRedacted(dst []byte, name string, b []byte, all bool) []byte {
 		return append(dst, '}')
 	case len(b) > 0 && b[0] == '[':
 		return appendRedactedList(dst, name, b, all)
-	case all && len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9'):
+	case len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9') && (all || Secret(name)):
 		return append(dst, `"`+Hidden+`"`...)
 	case len(b) == 0 || b[0] != '"' || len(b) == len(`""`):
 		return append(dst, b...)
@@ -101,11 +111,40 @@ func appendRedacted(dst []byte, name string, b []byte, all bool) []byte {
 		return append(append(append(dst, '"'), hostOf(text)...), '"')
 	}
 	if text, ok := Unquote(b); ok && !strings.HasPrefix(name, "@odata.") { // @odata.context is a URL with a fragment
-		if shown := Text(Location(text)); shown != text {
+		if shown := printable(text); shown != text {
 			return append(dst, quote(shown)...)
 		}
 	}
 	return append(dst, b...)
+}
+
+// analyzed reports whether an object is a token of an analyzed text, so that its member "token" is a word.
+func analyzed(object []byte) bool {
+	offset, other := false, false
+	_ = EachMember(object, func(quoted, _ []byte) bool { // anything else has no members
+		name, _ := Unquote(quoted)
+		offset = offset || name == "startOffset"
+		other = other || !slices.Contains([]string{"token", "startOffset", "endOffset", "position"}, name)
+		return true
+	})
+	return offset && !other
+}
+
+// printable returns a text without secrets: JSON like Redact, other texts like Text and Location.
+func printable(text string) string {
+	if inner := embedded(text); inner != nil {
+		return string(Redact(inner))
+	}
+	return Text(Location(text))
+}
+
+// embedded returns the object or list that a text is, or nil.
+func embedded(text string) []byte {
+	b := bytes.TrimSpace([]byte(text))
+	if len(b) > 0 && (b[0] == '{' || b[0] == '[') && json.Valid(b) {
+		return b
+	}
+	return nil
 }
 
 func quote(text string) []byte {
@@ -125,10 +164,10 @@ func Secrets(b []byte) (all []string) {
 
 // collectSecrets appends the secrets in the value of the member name. every means that all strings in it are some.
 func collectSecrets(all *[]string, name string, b []byte, every bool) {
-	every = every || SecretObject(name) || Secret(name)
 	switch {
 	case len(b) == 0:
 	case b[0] == '{':
+		every = every || SecretWithin(name)
 		_ = EachMember(b, func(quoted, value []byte) bool {
 			member, _ := Unquote(quoted)
 			collectSecrets(all, member, value, every)
@@ -145,29 +184,75 @@ func collectSecrets(all *[]string, name string, b []byte, every bool) {
 				i = Space(b, i+1)
 			}
 		}
+	case b[0] == '-' || b[0] >= '0' && b[0] <= '9':
+		if every || Secret(name) {
+			*all = append(*all, string(b))
+		}
 	case b[0] == '"':
 		text, _ := Unquote(b)
-		if every || Address(name) && hostOf(text) != text || Text(Location(text)) != text {
+		if every || Secret(name) || Address(name) && hostOf(text) != text || printable(text) != text {
 			*all = append(*all, text)
 		}
-		for _, pattern := range []*regexp.Regexp{userInfo, parameter, part} {
-			for _, found := range pattern.FindAllStringSubmatch(text, -1) {
-				*all = append(*all, strings.TrimSuffix(strings.TrimPrefix(found[0], found[1]), "@"))
+		if inner := embedded(text); inner != nil {
+			collectSecrets(all, "", inner, every)
+			return
+		}
+		*all = append(*all, within(text)...)
+	}
+}
+
+// within returns the secrets in a text, as they are written there and as their user may write them: without quotes, a
+// password without its user, and decoded.
+func within(text string) (all []string) {
+	for _, pattern := range []*regexp.Regexp{parameter, part} {
+		for _, found := range pattern.FindAllStringSubmatch(text, -1) {
+			value := strings.TrimPrefix(found[0], found[1])
+			all = append(all, value)
+			if bare := strings.Trim(strings.TrimSpace(value), `"'`); bare != value {
+				all = append(all, bare)
 			}
 		}
 	}
+	users := userInfo.FindAllStringSubmatch(text, -1)
+	if text := strings.TrimSpace(text); anyURL.MatchString(text) {
+		scheme, _, _ := strings.Cut(text, "://")
+		if at := strings.LastIndexByte(text, '@'); at > len(scheme) { // a password may hold any character
+			users = append(users, []string{text[len(scheme) : at+1], "://"})
+		}
+		if u, err := url.Parse(text); err == nil {
+			for name, values := range u.Query() {
+				if Secret(name) || strings.EqualFold(name, "sig") || strings.EqualFold(name, "code") {
+					all = append(all, values...)
+				}
+			}
+		}
+	}
+	for _, found := range users {
+		info := strings.TrimSuffix(strings.TrimPrefix(found[0], found[1]), "@")
+		all = append(all, info)
+		if _, password, both := strings.Cut(info, ":"); both {
+			all = append(all, password)
+			if decoded, err := url.PathUnescape(password); err == nil && decoded != password {
+				all = append(all, decoded)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 var (
 	anyURL   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://\S*$`)
-	userInfo = regexp.MustCompile(`(://)[^/?#\s"'<>]*@`)
-	// In URLs the parameters of SAS and of Azure Functions, elsewhere the parts of connection strings.
-	parameter = regexp.MustCompile(`(?i)([?&](?:sig|code)=)[^&#\s"']+`)
-	part      = regexp.MustCompile(`(?i)(\b(?:AccountKey|SharedAccessKey|SharedAccessSignature|ApplicationSecret|Password|Pwd)\s*=\s*)[^;"'\s][^;"']*`)
+	userInfo = regexp.MustCompile(`(://)[^/?#\s"<>]*@`)
+	// In URLs the parameters with keys, elsewhere the parts of connection strings. A value that has no quotes ends at a
+	// semicolon or with the line: a password may hold any other character.
+	parameter = regexp.MustCompile(`(?i)((?:^|[?&])(?:sig|code|key|api-?key|subscription-key|access_token|client_secret)=)[^&#;\s"']+`)
+	part      = regexp.MustCompile(`(?i)(\b(?:\w*(?:AccountKey|AccessKey|ApiKey|Secret|Password)|Account\s?Key|api-key|SharedAccessSignature|Pwd)\s*=\s*)` +
+		`(?:(?:"[^"]*")+|(?:'[^']*')+|[^;\s][^;\r\n]*)`)
 )
 
 // Text returns text with Hidden in place of what is a secret in any text: the user info of URLs, their parameters
-// sig and code, and the keys and passwords of connection strings.
+// with keys, and the keys and passwords of connection strings.
 func Text(text string) string {
 	if strings.Contains(text, "://") {
 		text = userInfo.ReplaceAllString(text, "${1}"+Hidden+"@")
@@ -180,6 +265,9 @@ func Text(text string) string {
 
 // Location returns a URL with Hidden for user info, query and fragment, and any other text as it is.
 func Location(text string) string {
+	if trimmed := strings.TrimSpace(text); trimmed != text && anyURL.MatchString(trimmed) {
+		return Location(trimmed)
+	}
 	if !anyURL.MatchString(text) {
 		return text
 	}

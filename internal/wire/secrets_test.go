@@ -30,6 +30,15 @@ func TestRedactHidesSecretsAndNothingElse(t *testing.T) {
 		`{"token":"hotel","startOffset":0}`:                                                    `{"token":"hotel","startOffset":0}`,
 		`{"accessCredentials":{"applicationId":"a","applicationSecret":"s"}}`:                  `{"accessCredentials":{"applicationId":"a","applicationSecret":"***"}}`,
 		`{"@odata.context":"https://h/$metadata#a"}`:                                           `{"@odata.context":"https://h/$metadata#a"}`,
+		// Connection strings with quotes, apostrophes, and other names.
+		`{"a":"Server=s;Password=\"p;w\";Database=d","b":"Password='p;w';x=y","c":"Pwd=it's \"it;x=y"}`:    `{"a":"Server=s;Password=***;Database=d","b":"Password=***;x=y","c":"Pwd=***;x=y"}`,
+		`{"a":"ApiKey=k;x=y","b":"ClientSecret=k","c":"Account Key=k;a=b","d":"AwsSecretAccessKey=k;a=b"}`: `{"a":"ApiKey=***;x=y","b":"ClientSecret=***","c":"Account Key=***;a=b","d":"AwsSecretAccessKey=***;a=b"}`,
+		`{"a":"sig=k&b=c","b":"x?api-key=k","c":"mongodb://u:it's@h/","d":" https://h/a?b=c"}`:             `{"a":"sig=***&b=c","b":"x?api-key=***","c":"mongodb://***@h/","d":"https://h/a?***"}`,
+		// Numbers, lists, and JSON in text.
+		`{"password":12345,"key":7,"top":7,"secrets":["a",{"b":"c"}]}`:                                             `{"password":"***","key":"***","top":7,"secrets":["***",{"b":"***"}]}`,
+		`{"requestHeaders":{"a":"b"},"additionalHeaders":[{"name":"a","value":"b"}],"delimitedTextHeaders":"a,b"}`: `{"requestHeaders":{"a":"***"},"additionalHeaders":[{"name":"***","value":"***"}],"delimitedTextHeaders":"a,b"}`,
+		`{"body":"{\"apiKey\":\"k\",\"a\":1}","b":"{not JSON"}`:                                                    `{"body":"{\"apiKey\":\"***\",\"a\":1}","b":"{not JSON"}`,
+		`{"token":"t","tokens":[{"token":"hotel","startOffset":0}]}`:                                               `{"token":"***","tokens":[{"token":"hotel","startOffset":0}]}`,
 		`[]`: `[]`, `{}`: `{}`, `null`: `null`, `"key"`: `"key"`,
 	} {
 		assert.Equal(t, want, string(wire.Redact([]byte(in))))
@@ -40,12 +49,14 @@ func TestNamesOfSecretsAreWholeWords(t *testing.T) {
 	for _, name := range []string{
 		"token", "TOKEN", "idToken", "id_token", "sas", "blobSas", "pwd", "passphrase", "privateKey", "PRIVATE_KEY", "authenticationKey",
 		"credential", "credentials", "bearer", "x-functions-key", "ocp-apim-subscription-key", "headers", "api-key", "account_key", "clientSecret",
+		"secretKey", "primaryKey", "storage.key", "Account Key", "apiKeys", "PASSWORDS", "http-headers", "sharedAccessSignature",
 	} {
 		assert.True(t, wire.Secret(name), name)
 	}
 	for _, name := range []string{
 		"", "tokenizer", "tokenFilters", "tokens", "maxTokens", "maxTokenLength", "certificateName", "canvas", "keyPhrases", "keyVaultKeyName",
 		"partitionKey", "credentialName", "secretary", "bearerType", "filterToken", "accessCredentials", "keywords", "monkey", "documentKey",
+		"documentKeys", "resetDocumentKeys", "firstLineContainsHeaders", "delimitedTextHeaders", "maxOutputTokens",
 	} {
 		assert.False(t, wire.Secret(name), name)
 	}

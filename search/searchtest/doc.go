@@ -115,6 +115,7 @@
 //     is visible to elevated reads only;
 //   - an elevated read needs a bearer token that Options.Token accepts: the documentation
 //     requires a role, and keys have none;
+//   - sensitivity labels are kept in definitions, and not applied;
 //   - versions without permission filters ignore both headers, and results are trimmed;
 //   - the texts of messages that were never recorded. Tests should check the status, the
 //     code and a stable part of a message.

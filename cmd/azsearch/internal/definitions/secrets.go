@@ -118,7 +118,7 @@ func rewrite(b []byte, path []string, below bool, visit func(path []string, valu
 				out = append(out, ',')
 			}
 			name, _ := wire.Unquote(quoted)
-			out = append(append(append(out, quoted...), ':'), rewrite(value, append(path[:len(path):len(path)], name), below || wire.SecretObject(name) || value[0] != '"' && wire.Secret(name), visit)...)
+			out = append(append(append(out, quoted...), ':'), rewrite(value, append(path[:len(path):len(path)], name), below || wire.SecretObject(name) || value[0] != '"' && wire.SecretWithin(name), visit)...)
 			return true
 		})
 		return append(out, '}')
