@@ -16,7 +16,8 @@ const Hidden = "***"
 // secretNames are the lower-case names of members whose values are secrets, in definitions of any api-version.
 // secretEnds are the suffixes of further names, which a preview or an indexer's configuration may add; a plural s and
 // the separators in a name do not count. secretWords are secrets as whole names and as last words: "blobSas", not
-// "canvas". "token" is one as a whole name only, because of the "filterToken" of shingles. In fields "key" is a boolean.
+// "canvas". "token" is one as a whole name only, because of the "filterToken" of shingles. In a field, "key" is a
+// boolean.
 var (
 	secretNames = []string{"entitiesdefinitionuri", "key", "authorization", "token"}
 	secretEnds  = []string{
