@@ -104,3 +104,33 @@ func liveInTheEmulator(t *testing.T) {
 	require.NoError(t, c.DeleteSkillset(ctx, "pages", nil))
 	require.NoError(t, c.DeleteDataSource(ctx, "reports", nil))
 }
+
+// Without the definition, the wait for a disabled indexer would last as long as its context.
+func TestWaitForADisabledIndexerEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := searchtest.NewServer(nil)
+		defer srv.Close()
+		opts := &search.ClientOptions{}
+		opts.Transport = srv
+		indexes, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), opts)
+		require.NoError(t, err)
+		c, ctx := indexes.IndexerClient(), t.Context()
+		_, err = indexes.CreateIndex(ctx, models.SearchIndex{Name: "reports", Fields: []models.SearchField{{Name: "id", Type: models.DataTypeString, Key: new(true)}}}, nil)
+		require.NoError(t, err)
+		_, err = c.CreateDataSource(ctx, indexers.DataSource{Name: "reports", Type: indexers.DataSourceTypeAzureBlob, Credentials: indexers.Credentials{ConnectionString: "c"}, Container: indexers.Container{Name: "reports"}}, nil)
+		require.NoError(t, err)
+		x, err := c.CreateIndexer(ctx, indexers.Indexer{Name: "reports", DataSourceName: "reports", TargetIndexName: "reports", Disabled: new(true)}, nil)
+		require.NoError(t, err)
+		for _, opts := range []*search.WaitForIndexerOptions{nil, {NoRun: true}} {
+			began := time.Now()
+			_, err = c.WaitForIndexer(ctx, "reports", opts)
+			require.ErrorContains(t, err, "no execution has begun, because the indexer is disabled: set Disabled to false")
+			assert.Less(t, time.Since(began), time.Minute)
+		}
+		x.Disabled = new(false)
+		_, err = c.CreateOrUpdateIndexer(ctx, x, nil)
+		require.NoError(t, err)
+		_, err = c.WaitForIndexer(ctx, "reports", nil)
+		require.ErrorContains(t, err, "searchtest does not run indexers")
+	})
+}

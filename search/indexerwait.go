@@ -15,6 +15,8 @@ import (
 const (
 	firstIndexerPause = time.Second
 	maxIndexerPause   = 30 * time.Second
+	// idleUntilChecked is the number of polls without an execution after which the definition is read.
+	idleUntilChecked = 5
 )
 
 // WaitForIndexerOptions are the options of IndexerClient.WaitForIndexer. nil and the
@@ -60,8 +62,8 @@ func (e *IndexerError) Error() string {
 
 // WaitForIndexer runs an indexer and waits for the end of the execution. It returns the execution, and an
 // *IndexerError if it or some of its items failed. If the indexer is already running, WaitForIndexer first waits for
-// the end of that execution, and then runs the indexer. A disabled indexer does not start, so the wait lasts until
-// ctx ends. WaitForIndexerOptions.NoRun only waits.
+// the end of that execution, and then runs the indexer. WaitForIndexerOptions.NoRun only waits. If nothing begins, and
+// the definition says that the indexer is disabled, the error says so.
 //
 // ctx bounds the wait, not the execution, which cannot be stopped. When ctx ends, its error is returned, wrapped.
 func (c *IndexerClient) WaitForIndexer(ctx context.Context, name string, opts *WaitForIndexerOptions) (_ indexers.Execution, err error) {
@@ -77,6 +79,7 @@ func (c *IndexerClient) WaitForIndexer(ctx context.Context, name string, opts *W
 	}
 	pause.next = min(firstIndexerPause, pause.most)
 	var before *indexers.Execution
+	idle := 0 // polls that showed no execution to wait for
 	for started := false; ; {
 		status, err := c.GetIndexerStatus(ctx, name, nil)
 		if err != nil {
@@ -85,6 +88,7 @@ func (c *IndexerClient) WaitForIndexer(ctx context.Context, name string, opts *W
 		last := status.LastResult
 		switch busy := last != nil && last.Status == indexers.ExecutionStatusInProgress; {
 		case busy:
+			idle = -1
 		case opts.NoRun:
 			if last != nil && last.Status != indexers.ExecutionStatusReset {
 				return *last, failure(name, *last)
@@ -97,10 +101,24 @@ func (c *IndexerClient) WaitForIndexer(ctx context.Context, name string, opts *W
 		case last != nil && !sameExecution(before, last) && last.Status != indexers.ExecutionStatusReset:
 			return *last, failure(name, *last)
 		}
+		if idle++; idle%idleUntilChecked == idleUntilChecked-1 {
+			if err := c.enabled(ctx, name); err != nil {
+				return indexers.Execution{}, indexerKind().call(operation, name).wrap(err)
+			}
+		}
 		if err := pause.wait(ctx); err != nil {
 			return indexers.Execution{}, indexerKind().call(operation, name).wrap(err)
 		}
 	}
+}
+
+// enabled returns an error if an indexer is disabled.
+func (c *IndexerClient) enabled(ctx context.Context, name string) error {
+	x, err := c.GetIndexer(ctx, name, nil)
+	if err == nil && x.Disabled != nil && *x.Disabled {
+		err = errors.New("no execution has begun, because the indexer is disabled: set Disabled to false")
+	}
+	return err
 }
 
 // start runs an indexer. It returns false without an error if the indexer is already running.

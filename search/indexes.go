@@ -58,6 +58,12 @@ func (c *IndexClient) IndexerClient() *IndexerClient {
 	return &IndexerClient{manager{c.conn, "IndexerClient"}}
 }
 
+// KnowledgeBaseClient returns a client for a knowledge base of the same service, with the same credential, options and
+// connections. The knowledge base need not exist.
+func (c *IndexClient) KnowledgeBaseClient(knowledgeBase string) (*KnowledgeBaseClient, error) {
+	return knowledgeBaseClient(c.conn, nil, knowledgeBase)
+}
+
 // CreateIndexOptions are the options of IndexClient.CreateIndex. There are none
 // yet.
 type CreateIndexOptions struct{}

@@ -21,6 +21,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/knowledge"
 	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 const streamVersion = "2026-10-01"
@@ -287,4 +288,21 @@ func TestSourcesOfAllKindsComeBackEqual(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, prunedReply(t, []byte(source)), prunedReply(t, b))
 	}
+}
+
+func TestRetrieveFromAKnowledgeBaseThatDoesNotExist(t *testing.T) {
+	srv := searchtest.NewServer(nil)
+	defer srv.Close()
+	opts := &search.ClientOptions{}
+	opts.Transport = srv
+	indexes, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), opts)
+	require.NoError(t, err)
+	_, err = indexes.KnowledgeBaseClient("")
+	require.ErrorContains(t, err, "search: new knowledge base client: ")
+	bases, err := indexes.KnowledgeBaseClient("none")
+	require.NoError(t, err)
+	_, err = bases.Retrieve(t.Context(), knowledge.Request{Intents: []knowledge.Intent{knowledge.SemanticIntent{Search: "x"}}}, nil)
+	var status *search.Error
+	require.ErrorAs(t, err, &status)
+	assert.Equal(t, http.StatusNotFound, status.StatusCode)
 }

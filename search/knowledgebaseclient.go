@@ -19,7 +19,7 @@ import (
 )
 
 // KnowledgeBaseClient asks one knowledge base. It is safe for concurrent use and needs no closing. It needs a query
-// key, or the role "Search Index Data Reader". An IndexClient manages knowledge bases.
+// key, or the role "Search Index Data Reader". An IndexClient manages knowledge bases and also makes such clients.
 type KnowledgeBaseClient struct {
 	conn *connection
 	name string
@@ -39,6 +39,11 @@ func NewKnowledgeBaseClientWithKey(endpoint, knowledgeBase string, cred *azcore.
 
 func newKnowledgeBaseClient(endpoint, name string, auth authentication, opts *ClientOptions) (*KnowledgeBaseClient, error) {
 	conn, err := newConnection(endpoint, auth, opts)
+	return knowledgeBaseClient(conn, err, name)
+}
+
+// knowledgeBaseClient returns a client for a knowledge base; err is the problem with conn.
+func knowledgeBaseClient(conn *connection, err error, name string) (*KnowledgeBaseClient, error) {
 	err = errors.Join(err, knowledgeBaseKind().check(name))
 	if err == nil {
 		err = knowledgeBaseKind().allowed(conn)

@@ -201,7 +201,8 @@ func setting(t *testing.T, command string) (s *session, e, other *emulator) {
 	case "apply", "indexer":
 		for _, c := range [][2]string{
 			{"/datasources('blobs')", `{"name":"blobs","type":"azureblob","credentials":{"connectionString":"S3CRET"},"container":{"name":"c"}}`},
-			{"/indexers('hotels')", `{"name":"hotels","dataSourceName":"blobs","targetIndexName":"hotels","disabled":true}`},
+			{"/indexers('hotels')", `{"name":"hotels","dataSourceName":"blobs","targetIndexName":"hotels","disabled":true}`}, // no run of the creation
+			{"/indexers('hotels')", `{"name":"hotels","dataSourceName":"blobs","targetIndexName":"hotels"}`},
 		} {
 			if command == "indexer" {
 				status, _, said := e.call(t, http.DefaultClient, http.MethodPut, c[0], searchtest.AdminKey, c[1])

@@ -18,7 +18,8 @@ func TestIndexerSession(t *testing.T) {
 	assert.Equal(t, ended{0, "the service has no indexers\n", ""}, s.run("indexer", "status"))
 	for _, c := range [][2]string{
 		{"/datasources('blobs')", `{"name":"blobs","type":"azureblob","credentials":{"connectionString":"S3CRET"},"container":{"name":"c"}}`},
-		{"/indexers('feed')", `{"name":"feed","dataSourceName":"blobs","targetIndexName":"rooms","disabled":true}`},
+		{"/indexers('feed')", `{"name":"feed","dataSourceName":"blobs","targetIndexName":"rooms","disabled":true}`}, // no run of the creation
+		{"/indexers('feed')", `{"name":"feed","dataSourceName":"blobs","targetIndexName":"rooms"}`},
 	} {
 		status, _, said := e.call(t, http.DefaultClient, http.MethodPut, c[0], searchtest.AdminKey, c[1])
 		require.Less(t, status, 300, said)

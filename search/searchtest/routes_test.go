@@ -142,6 +142,8 @@ func TestAddressesThatMeanNothing(t *testing.T) {
 
 func TestWhatIsNotEmulatedIsNamed(t *testing.T) {
 	p := newProbe(t, nil)
+	require.Equal(t, http.StatusCreated, p.send("POST", "/knowledgesources", `{"name":"x","kind":"searchIndex","searchIndexParameters":{"searchIndexName":"types"}}`).status)
+	require.Equal(t, http.StatusCreated, p.send("POST", "/knowledgebases", `{"name":"x","knowledgeSources":[{"name":"x"}]}`).status)
 	for path, feature := range map[string]string{
 		"/agents": "agents yet", "/knowledgebases('x')/retrieve": "retrieval from knowledge bases", "/knowledgesources/x/files": "files of knowledge sources",
 	} {

@@ -33,9 +33,7 @@ var indexerKind = (&resourceKind[*indexer]{
 	parse:   parseIndexer,
 	keep:    checkIndexer,
 	created: func(x *indexer) { // documented: also by PUT, but not by an update
-		if !x.Object.Bool("disabled") {
-			_ = x.run() // there is no other run
-		}
+		_ = x.run() // there is no other run
 	},
 	// Recorded: the same refusal for reading and for deleting.
 	absent: noSuchIndexer,

@@ -49,8 +49,12 @@ func (x *indexer) add(status string, start, end time.Time) {
 	x.executions = x.executions[:min(len(x.executions), keptExecutions)]
 }
 
-// run requests a run. It is refused while one is under way; one that has not started is the same run.
+// run requests a run. It is refused while one is under way; one that has not started is the same run. A disabled
+// indexer accepts the request and does not run.
 func (x *indexer) run() *reply.Error {
+	if x.Object.Bool("disabled") {
+		return nil
+	}
 	now := time.Now()
 	for _, e := range x.executions {
 		switch {

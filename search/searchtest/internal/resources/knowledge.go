@@ -17,10 +17,10 @@ func init() {
 	knowledgeSourceKind.offerAll()
 	knowledgeBaseKind.offerAll()
 	offer("knowledgeSourceStatus", apiversion.KnowledgeBases, false, (*Service).knowledgeSourceStatus, "GET /knowledgesources/{name}/status")
-	offer("knowledgeSourceFiles", apiversion.KnowledgeFiles, false, notServed("files of knowledge sources"),
+	offer("knowledgeSourceFiles", apiversion.KnowledgeFiles, false, notServed("files of knowledge sources", knowledgeSourceKind),
 		"GET /knowledgesources/{name}/files", "POST /knowledgesources/{name}/files",
 		"PUT /knowledgesources/{name}/files/{key}", "DELETE /knowledgesources/{name}/files/{key}")
-	offer("retrieve", apiversion.KnowledgeBases, true, notServed("retrieval from knowledge bases"), "POST /knowledgebases/{name}/retrieve")
+	offer("retrieve", apiversion.KnowledgeBases, true, notServed("retrieval from knowledge bases", knowledgeBaseKind), "POST /knowledgebases/{name}/retrieve")
 }
 
 // knowledgeSourceKind describes knowledge sources. Sources that ingest data create no index,
@@ -173,9 +173,16 @@ func (s *Service) knowledgeSourceStatus(w http.ResponseWriter, r *http.Request, 
 	reply.WriteJSON(w, r, http.StatusOK, body)
 }
 
-// notServed refuses the requests for a feature that is not emulated.
-func notServed(what string) Handler {
-	return func(_ *Service, w http.ResponseWriter, r *http.Request, _ routing.Route) {
-		reply.WriteError(w, r, reply.NotEmulated(what))
+// notServed refuses the requests for a feature of a kind of definitions that is not emulated.
+func notServed(what string, kind *resourceKind[*definition]) Handler {
+	return func(s *Service, w http.ResponseWriter, r *http.Request, rt routing.Route) {
+		s.lock.RLock()
+		there := kind.find(&s.Catalog, rt.Name) != nil
+		s.lock.RUnlock()
+		err := reply.NotEmulated(what)
+		if !there {
+			err = kind.missing(s, rt.Name)
+		}
+		reply.WriteError(w, r, err)
 	}
 }
