@@ -26,7 +26,7 @@ func ExampleCheckDefinition() {
 		Outputs: []skills.Output{{Name: "textItems", TargetName: "pages"}},
 	}
 	vectors := skills.AzureOpenAIEmbedding{
-		Name: "embed", Context: "/document/pages/*",
+		Name: "embed", Context: "/document/pages/*", ResourceURI: "https://models.openai.azure.com", DeploymentID: "small",
 		Inputs:  []skills.Input{{Name: "text", Source: "/document/pages/*/content"}},
 		Outputs: []skills.Output{{Name: "embedding", TargetName: "vector"}},
 	}
@@ -67,7 +67,7 @@ func chunked() (indexers.DataSource, skills.Skillset, indexers.Indexer, search.D
 			},
 			skills.AzureOpenAIEmbedding{
 				Name: "embed", Context: "/document/pages/*", Inputs: []skills.Input{{Name: "text", Source: "/document/pages/*"}},
-				Outputs: []skills.Output{{Name: "embedding", TargetName: "vector"}},
+				Outputs: []skills.Output{{Name: "embedding", TargetName: "vector"}}, ResourceURI: "https://models.openai.azure.com", DeploymentID: "small",
 			},
 			skills.KeyPhraseExtraction{
 				Name: "phrases", Context: "/document/pages/*", Inputs: []skills.Input{{Name: "text", Source: "/document/pages/*"}},
@@ -188,6 +188,12 @@ func TestDefinitionsAreCheckedBeforeTheyAreSent(t *testing.T) {
 		"an unknown way to split": {func(c *chunking, _ *search.Definitions) {
 			changeSkill(c, 0, func(s *split) { s.TextSplitMode = "paragraphs" })
 		}, search.CheckValue, "skills/split.textSplitMode", "use one of pages, sentences", true},
+		"an embedding by nobody": {func(c *chunking, _ *search.Definitions) {
+			changeSkill(c, 1, func(s *skills.AzureOpenAIEmbedding) { s.ResourceURI = "" })
+		}, search.CheckValue, "skills/embed.resourceUri", "set it", false},
+		"an unknown format": {func(c *chunking, _ *search.Definitions) {
+			c.indexer.Parameters = &indexers.Parameters{Configuration: &indexers.Configuration{ParsingMode: "pdf"}}
+		}, search.CheckValue, "parameters.configuration.parsingMode", "use one of default, text, delimitedText, json, jsonArray, jsonLines, markdown", true},
 		"pages of a sentence": {func(c *chunking, _ *search.Definitions) {
 			changeSkill(c, 0, func(s *split) { s.MaximumPageLength = new(299) })
 		}, search.CheckValue, "skills/split.maximumPageLength", "use 300 to 50000", false},

@@ -25,10 +25,11 @@ type indexer struct {
 	Parameters                                          struct {
 		BatchSize, MaxFailedItems, MaxFailedItemsPerBatch *int
 		Configuration                                     struct {
-			ImageAction                 string
 			FirstLineContainsHeaders    *bool
 			DelimitedTextHeaders        string
 			AllowSkillsetToReadFileData bool
+			// Enumerations.
+			ParsingMode, DataToExtract, ImageAction, MarkdownParsingSubmode, PDFTextRotationAlgorithm, ExecutionEnvironment string
 		}
 	}
 	FieldMappings, OutputFieldMappings []mapping
@@ -90,6 +91,18 @@ func (l *faults) parameters(x *indexer) {
 		}
 	}
 	c := &x.Parameters.Configuration
+	for _, p := range []struct{ name, have, values string }{
+		{"parsingMode", c.ParsingMode, "default text delimitedText json jsonArray jsonLines markdown"},
+		{"dataToExtract", c.DataToExtract, "storageMetadata allMetadata contentAndMetadata"},
+		{"imageAction", c.ImageAction, "none generateNormalizedImages generateNormalizedImagePerPage"},
+		{"markdownParsingSubmode", c.MarkdownParsingSubmode, "oneToMany oneToOne"},
+		{"pdfTextRotationAlgorithm", c.PDFTextRotationAlgorithm, "none detectAngles"},
+		{"executionEnvironment", c.ExecutionEnvironment, "standard private"},
+	} {
+		if p.have != "" {
+			l.among("parameters.configuration."+p.name, p.have, strings.Fields(p.values))
+		}
+	}
 	if c.FirstLineContainsHeaders != nil && !*c.FirstLineContainsHeaders && c.DelimitedTextHeaders == "" {
 		l.add(Fault{Kind: Value, Path: "parameters.configuration.delimitedTextHeaders", Problem: "it has no value, and the first line does not contain headers", Fix: "name the columns in it, separated by commas"})
 	}

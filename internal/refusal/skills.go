@@ -24,6 +24,7 @@ type skill struct {
 	TextSplitMode              *string
 	Unit, URI, Timeout         string
 	DefaultToLanguageCode      string
+	ResourceURI, DeploymentID  string
 	Dimensions                 *int
 	// Numbers with a range.
 	MinimumPrecision, MaximumPageLength, DegreeOfParallelism *float64
@@ -207,6 +208,8 @@ func (l *faults) values(path string, s *skill) {
 		between("minimumPrecision", s.MinimumPrecision, 0, 1)
 	case "Text.TranslationSkill":
 		l.needs([2]string{path + ".defaultToLanguageCode", s.DefaultToLanguageCode})
+	case embedding: // a run fails without them
+		l.needs([2]string{path + ".resourceUri", s.ResourceURI}, [2]string{path + ".deploymentId", s.DeploymentID})
 	case "Custom.WebApiSkill":
 		l.needs([2]string{path + ".uri", s.URI})
 		between("degreeOfParallelism", s.DegreeOfParallelism, 1, 10)
