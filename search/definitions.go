@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/internal/refusal"
+	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/indexers"
 )
@@ -131,30 +132,40 @@ func (k *definitionKind[T]) create(ctx context.Context, c manager, operation str
 }
 
 // noPlaceholders returns an error if a new definition has a text that stands for a stored secret: there is none.
-func noPlaceholders(definition any) error {
+func noPlaceholders(definition any) (err error) {
+	_ = eachText(definition, func(path string, _ bool, text string) { // the request reports what cannot be encoded
+		if text == redacted || text == indexers.Unchanged {
+			err = errors.Join(err, fmt.Errorf("%s is %s, which stands for a stored secret: set the secret", path, text))
+		}
+	})
+	return err
+}
+
+// eachText calls visit with each string in a definition: its path, and whether its name, or that of an object or list
+// around it, is that of a secret. The error is that of encoding the definition.
+func eachText(definition any, visit func(path string, secret bool, text string)) error {
 	var members any
-	if b, err := json.Marshal(definition); err != nil || json.Unmarshal(b, &members) != nil {
-		return nil //nolint:nilerr // the request reports what cannot be encoded
+	b, err := json.Marshal(definition)
+	if err == nil {
+		err = json.Unmarshal(b, &members)
 	}
-	var visit func(path string, value any) error
-	visit = func(path string, value any) (err error) {
+	var walk func(path, name string, secret bool, value any)
+	walk = func(path, name string, secret bool, value any) {
 		switch v := value.(type) {
 		case map[string]any:
-			for _, name := range slices.Sorted(maps.Keys(v)) {
-				err = errors.Join(err, visit(path+"."+name, v[name]))
+			for _, member := range slices.Sorted(maps.Keys(v)) {
+				walk(path+"."+member, member, secret || wire.SecretWithin(name), v[member])
 			}
 		case []any:
 			for i, x := range v {
-				err = errors.Join(err, visit(fmt.Sprintf("%s/%d", path, i), x))
+				walk(fmt.Sprintf("%s/%d", path, i), name, secret, x)
 			}
 		case string:
-			if v == redacted || v == indexers.Unchanged {
-				err = fmt.Errorf("%s is %s, which stands for a stored secret: set the secret", strings.TrimPrefix(path, "."), v)
-			}
+			visit(strings.TrimPrefix(path, "."), secret || wire.Secret(name), v)
 		}
-		return err
 	}
-	return visit("", members)
+	walk("", "", false, members)
+	return err
 }
 
 // put creates or replaces a definition. If neither condition is given, the ETag of a definition that was read becomes

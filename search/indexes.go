@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -248,29 +246,9 @@ func sameIndex(wanted, current models.SearchIndex) bool {
 }
 
 // setsSecrets reports whether a definition contains a secret rather than the service's replacement for one.
-func setsSecrets(index models.SearchIndex) bool {
-	var members any
-	encoded, err := json.Marshal(index)
-	if err != nil || json.Unmarshal(encoded, &members) != nil {
-		return true // assume secrets if the definition cannot be encoded
-	}
-	return hasSecrets("", members)
-}
-
-func hasSecrets(name string, value any) bool {
-	switch v := value.(type) {
-	case map[string]any:
-		for member, inner := range v {
-			if wire.SecretWithin(name) && inner != redacted || hasSecrets(member, inner) {
-				return true
-			}
-		}
-	case []any:
-		for _, inner := range v {
-			if hasSecrets(name, inner) {
-				return true
-			}
-		}
-	}
-	return isSecret(name, value) && value != redacted && value != ""
+func setsSecrets(index models.SearchIndex) (sets bool) {
+	err := eachText(index, func(_ string, secret bool, text string) {
+		sets = sets || secret && text != redacted && text != ""
+	})
+	return sets || err != nil // assume secrets if the definition cannot be encoded
 }
